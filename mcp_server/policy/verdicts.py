@@ -1,0 +1,112 @@
+"""What a decision comes back as: the action **with** the step and the rules that decided it.
+
+Also rulings as policy sees them: who gave one and where it is kept is `records`.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType
+
+from mcp_server.policy.values import Action, Layer, Reach, Request, Rule, Value
+
+RulingId = NewType("RulingId", str)
+SessionId = NewType("SessionId", str)
+
+
+class Step(StrEnum):
+    """The pipeline, in its order."""
+
+    MALFORMED = "malformed"
+    DENY = "deny"
+    ALLOW = "allow"
+    ASK = "ask"
+    MODE = "mode"
+    RULING = "ruling"
+    DONT_ASK = "dont_ask"
+    CHANNEL = "channel"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskRef:
+    """Names one ask so that a ruling can say which it answered: an asking rule by owner and text, or silence."""
+
+    owner: str
+    """`Layer.owner`; `silence` where no layer had an opinion."""
+    rule: str
+    """`str(rule)`; for silence, and for a widening spawn, the permission asked."""
+
+    def __str__(self) -> str:
+        return f"{self.owner}: {self.rule}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """What one layer says of one value: an action by a rule, or nothing."""
+
+    layer: Layer
+    action: Action | None
+    rule: Rule | None
+    note: str = ""
+    """Why a matching rule counted as no opinion, or as a stricter one, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """A person's standing or single-use answer, as far as a decision needs it."""
+
+    id: RulingId
+    session_id: SessionId
+    reach: Reach
+    rule: Rule
+    """The allow or deny that the person gave, exactly as the prompt showed it."""
+    answers: tuple[AskRef, ...]
+    """The asks that its prompt showed; it lifts only those."""
+    digest: str | None = None
+    """For `once`: the call it is bound to. Such a ruling covers every value of that call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueVerdict:
+    """How one value of one request was decided."""
+
+    permission: str
+    value: Value
+    action: Action
+    step: Step
+    opinions: tuple[Opinion, ...]
+    """Every layer's, so that the decision can be explained."""
+    asks: tuple[AskRef, ...] = ()
+    """What asked; kept when a ruling answered it."""
+    rulings: tuple[RulingId, ...] = ()
+    """Those that answered."""
+
+    @property
+    def deciding(self) -> tuple[Opinion, ...]:
+        """The opinions that the action comes from; empty where silence decided."""
+        return tuple(o for o in self.opinions if o.action is not None and o.action == self._weight)
+
+    @property
+    def _weight(self) -> Action:
+        return max((o.action for o in self.opinions if o.action is not None), default=self.action)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """How one call was decided. `parts` has one entry a value; a malformed request has none."""
+
+    action: Action
+    step: Step
+    parts: tuple[ValueVerdict, ...]
+    requests: tuple[Request, ...]
+    problem: str = ""
+    """For `malformed`: what was wrong."""
+
+    @property
+    def asks(self) -> tuple[AskRef, ...]:
+        """Every ask of the call, each once, in order."""
+        return tuple(dict.fromkeys(ask for part in self.parts for ask in part.asks))
+
+    @property
+    def rulings(self) -> tuple[RulingId, ...]:
+        """Every ruling that answered, each once."""
+        return tuple(dict.fromkeys(ruling for part in self.parts for ruling in part.rulings))

@@ -1,0 +1,415 @@
+"""Frozen values that are stored: sessions, runs, transcript, prompts, rulings, audit events.
+
+Not how they are stored (`store`), not who makes them (`sessions`). Times are seconds since the epoch, UTC.
+Every union is closed and told apart by its `kind`, so that pydantic can read it back.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal, NewType
+
+from mcp_server.policy.values import Action, CallId, Mode, Reach, ToolCall
+from mcp_server.policy.verdicts import AskRef, Ruling, RulingId, SessionId, Step
+
+RunId = NewType("RunId", str)
+PromptId = NewType("PromptId", str)
+
+# ---- sessions and runs --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRecord:
+    """Who is acting, and in whose name. Its authority is not stored: it is derived at each decision."""
+
+    id: SessionId
+    principal: str
+    """`Principal.key`."""
+    workspace: str
+    """Absolute, resolved."""
+    agent: str
+    root_id: SessionId
+    parent_id: SessionId | None
+    depth: int
+    """0 for a root."""
+    root_agent: str
+    mode: Mode | None = None
+    """What was asked for; the effective mode is the chain's."""
+    narrowed: tuple[str, ...] | None = None
+    title: str = ""
+    created_at: float
+    ended_at: float | None = None
+
+
+class RunState(StrEnum):
+    """Where a run is. The last four are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    WAITING = "waiting"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    EXPIRED = "expired"
+
+
+FINAL = frozenset({RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED, RunState.EXPIRED})
+
+
+class Ending(StrEnum):
+    """How a call came to its end. The four refusals are never confused."""
+
+    DONE = "done"
+    FAILED = "failed"
+    DENIED_BY_RULE = "denied by rule"
+    DENIED_BY_PERSON = "denied by the person"
+    NOBODY_COULD_BE_ASKED = "nobody could be asked"
+    NOBODY_ANSWERED = "nobody answered in time"
+    INTERRUPTED = "interrupted, outcome unknown"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedCall:
+    """A call of a run that was denied or not answered. Listed in the outcome, so that a blocked run cannot pass for a success."""
+
+    session_path: tuple[str, ...]
+    tool: str
+    summary: str
+    """The exact thing asked for, shortened for people."""
+    ending: Ending
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What model turns cost so far. Tokens as the provider counts them."""
+
+    turns: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    tool_calls: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            turns=self.turns + other.turns,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            tool_calls=self.tool_calls + other.tool_calls,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completed:
+    """The model ended its work. What it says need not be true; `refused` is."""
+
+    kind: Literal["completed"] = "completed"
+    result: str
+    refused: tuple[RefusedCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The run could not go on."""
+
+    kind: Literal["failed"] = "failed"
+    error: str
+    partial: str = ""
+    refused: tuple[RefusedCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancelled:
+    """Somebody ended it."""
+
+    kind: Literal["cancelled"] = "cancelled"
+    by: str
+    partial: str = ""
+    refused: tuple[RefusedCall, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expired:
+    """A limit was reached: steps, time or tokens."""
+
+    kind: Literal["expired"] = "expired"
+    limit: str
+    partial: str = ""
+    refused: tuple[RefusedCall, ...] = ()
+
+
+Outcome = Completed | Failed | Cancelled | Expired
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRecord:
+    """One life of a session."""
+
+    id: RunId
+    session_id: SessionId
+    root_id: SessionId
+    principal: str
+    workspace: str
+    state: RunState
+    reason: str = ""
+    """Why it is in this state, in words."""
+    background: bool = False
+    usage: Usage = field(default_factory=Usage)
+    created_at: float
+    updated_at: float
+    expires_at: float | None = None
+    outcome: Outcome | None = None
+    cancel_requested: str | None = None
+    """Who asked to cancel; None: nobody."""
+    owner: str | None = None
+    """The process that advances it."""
+    lease_until: float | None = None
+    fence: int = 0
+    """Grows with each change of owner; a write with an older number is refused."""
+
+
+# ---- transcript ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextPart:
+    """Text."""
+
+    kind: Literal["text"] = "text"
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImagePart:
+    """An image, base64."""
+
+    kind: Literal["image"] = "image"
+    media_type: str
+    data: str
+
+
+Part = TextPart | ImagePart
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskGiven:
+    """What the caller asked of the session: the first entry of each run."""
+
+    kind: Literal["task"] = "task"
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelTurn:
+    """One answer of the model."""
+
+    kind: Literal["turn"] = "turn"
+    text: str
+    calls: tuple[ToolCall, ...]
+    model: str
+    usage: Usage
+    opaque: str | None = None
+    """The provider's own form of the turn, JSON, read by its adapter alone (signatures, reasoning)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallStarted:
+    """A tool was about to run. Without a result after a restart, its outcome is unknown."""
+
+    kind: Literal["started"] = "started"
+    call_id: CallId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallEnded:
+    """What the model is told of a call."""
+
+    kind: Literal["ended"] = "ended"
+    call_id: CallId
+    tool: str
+    ending: Ending
+    parts: tuple[Part, ...]
+    structured: dict[str, Any] | None = None
+    refused: tuple[RefusedCall, ...] = ()
+    """The refusals of a child's run, passed up."""
+
+
+Entry = TaskGiven | ModelTurn | CallStarted | CallEnded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredEntry:
+    """An entry with its place in the session's transcript."""
+
+    seq: int
+    run_id: RunId
+    at: float
+    entry: Entry
+
+
+# ---- prompts and rulings ------------------------------------------------------------------------
+
+
+class Choice(StrEnum):
+    """What a person may answer to an approval. The values are the form's."""
+
+    ALLOW_ONCE = "allow_once"
+    ALLOW_SESSION = "allow_session"
+    ALLOW_TREE = "allow_tree"
+    DENY = "deny"
+    DENY_SESSION = "deny_session"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """One answer that the person may give, and the very rules it would create."""
+
+    choice: Choice
+    rules: tuple[str, ...] = ()
+    """As shown: `permission pattern action`. Empty for once and deny."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalSubject:
+    """May this call run?"""
+
+    kind: Literal["approval"] = "approval"
+    tool: str
+    arguments: dict[str, Any]
+    wants: tuple[str, ...]
+    """Each value that asks, as `permission value`."""
+    because: tuple[str, ...]
+    """Which rule asked and why, a line each."""
+    notes: tuple[str, ...] = ()
+    """What else the person must see, e.g. what a spawn would widen."""
+    asks: tuple[AskRef, ...] = ()
+    offers: tuple[Offer, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionOption:
+    """One answer a model offers."""
+
+    label: str
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """One question of a model to the person."""
+
+    question: str
+    header: str = ""
+    options: tuple[QuestionOption, ...] = ()
+    multiple: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionSubject:
+    """What a model wants to know. Never an approval."""
+
+    kind: Literal["question"] = "question"
+    questions: tuple[Question, ...]
+
+
+Subject = ApprovalSubject | QuestionSubject
+
+
+class PromptState(StrEnum):
+    """A prompt is open until the first of the others."""
+
+    OPEN = "open"
+    ANSWERED = "answered"
+    EXPIRED = "expired"
+    WITHDRAWN = "withdrawn"
+    UNASKABLE = "unaskable"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a person answered."""
+
+    choice: Choice | None
+    """None for a question."""
+    words: str = ""
+    """For the model, or the answer to a question (JSON list of lists of labels or words)."""
+    by: str
+    """Principal key."""
+    channel: str
+    """`form`, `input_required`, `approvals`, `script`."""
+    at: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A question to the person at the top of a tree, bound to the exact calls that wait for it."""
+
+    id: PromptId
+    principal: str
+    root_id: SessionId
+    session_id: SessionId
+    session_path: tuple[str, ...]
+    """Agents, root first."""
+    calls: tuple[CallId, ...]
+    """The calls of that session that wait for it; all have the one digest."""
+    digest: str
+    subject: Subject
+    state: PromptState = PromptState.OPEN
+    created_at: float
+    shown_at: float | None = None
+    deadline: float | None = None
+    """Set when it is shown; until then `created_at` plus the longest wait bounds it."""
+    answer: Answer | None = None
+    background: bool = False
+    reason: str = ""
+    """Why it was closed without an answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulingRecord:
+    """A ruling as it is kept: what policy reads, and its life."""
+
+    ruling: Ruling
+    action: Action
+    principal: str
+    root_id: SessionId
+    given_by: str
+    channel: str
+    prompt_id: PromptId | None
+    created_at: float
+    expires_at: float | None = None
+    used: int = 0
+    revoked_at: float | None = None
+
+    @property
+    def id(self) -> RulingId:
+        """The ruling's own."""
+        return self.ruling.id
+
+    @property
+    def reach(self) -> Reach:
+        """The ruling's own."""
+        return self.ruling.reach
+
+
+# ---- audit --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEvent:
+    """What happened at one doorway. Holds digests of arguments, never the arguments."""
+
+    at: float
+    kind: Literal["decision", "outcome", "prompt", "ruling", "run", "session", "trust"]
+    principal: str
+    session_id: SessionId
+    session_path: tuple[str, ...]
+    tool: str = ""
+    digest: str = ""
+    action: Action | None = None
+    step: Step | None = None
+    rules: tuple[str, ...] = ()
+    """The deciding rules, `owner: rule`."""
+    ruled_by: str = ""
+    outcome: str = ""
+    ref: str = ""
+    """The prompt, ruling or run it is about."""

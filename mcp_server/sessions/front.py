@@ -1,0 +1,104 @@
+"""What the protocol room may do: open roots, make calls, wait for them, answer prompts. Nothing else reaches a session.
+
+Calls outlive requests. A request begins or rejoins a call, waits on it as long as it can, and leaves; the call goes on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mcp_server.policy.values import CallId
+from mcp_server.policy.verdicts import SessionId
+from mcp_server.principal import Principal
+from mcp_server.records import Answer, CallEnded, Prompt, PromptId, SessionRecord
+from mcp_server.tools.base import ToolSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """A top-level caller: not a connection."""
+
+    principal: Principal
+    workspace: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The call has its result."""
+
+    result: CallEnded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Open:
+    """The call goes on: it waits for a person, a child, or is just not done."""
+
+    call_id: CallId
+    prompts: tuple[Prompt, ...]
+    """Open prompts that this request may show: those of the call's own tree; for `task` and `task_status` also
+    those of the caller's background children. Oldest first."""
+    text: str
+    """For the model, when the request must leave now: what is waited for, who is asked, the command to answer with,
+    and that the same call again continues."""
+    structured: dict[str, Any] | None
+    """For tools with an output schema (`task`, `task_status`): the state as it is."""
+
+
+Settled = Ended | Open
+
+
+class Front(Protocol):
+    """The door from the protocol to the sessions."""
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools of this deployment, in a fixed order. The same for every connection."""
+        ...
+
+    async def open_root(self, caller: Caller, *, shared: bool) -> SessionRecord:
+        """A root session. `shared`: the caller's one root (2026-07-28 over HTTP), made if there is none or it has ended;
+        else a new one.
+        """
+        ...
+
+    async def leave_root(self, root_id: SessionId) -> None:
+        """The connection of a root that is not shared has ended. Its children go on."""
+        ...
+
+    async def begin(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> CallId:
+        """Start a call, or rejoin one of the same caller, tool and arguments that no request is attached to."""
+        ...
+
+    async def rejoin(self, root: SessionRecord, call_id: str) -> CallId:
+        """Attach to a call begun before, by the id from a sealed request state; also after a restart.
+
+        Raises:
+            NoSuchHandle: It is not a call of this caller.
+        """
+        ...
+
+    async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[PromptId] = ()) -> Settled:
+        """Wait until the call has ended, or a prompt is open that is not in `shown`, or one of `shown` is open no more,
+        or `seconds` have passed.
+        """
+        ...
+
+    async def detach(self, call_id: CallId) -> None:
+        """The request leaves (cancelled, timed out, answered with *running*). The call goes on."""
+        ...
+
+    async def show(self, prompt_id: PromptId) -> Prompt | None:
+        """It is being put before a person now: its deadline starts. None: it is open no more, show nothing."""
+        ...
+
+    async def answer(self, prompt_id: PromptId, answer: Answer, principal: Principal) -> bool:
+        """The first valid answer wins. False: it was not open any more (or is not this principal's)."""
+        ...
+
+    async def unaskable(self, prompt_id: PromptId, reason: str) -> None:
+        """The client declined by itself or gave a nonsense answer: close it as *nobody could be asked*."""
+        ...
+
+    def progress(self, call_id: CallId) -> str:
+        """A few words on where the call is now, e.g. `build › explore: grep "TODO"`."""
+        ...

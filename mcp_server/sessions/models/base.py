@@ -1,0 +1,51 @@
+"""One model turn, whatever gives it: a provider, or a script.
+
+Below are the adapters; above is the run loop, which stores what a turn returns before it acts on it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from mcp_server.policy.verdicts import SessionId
+from mcp_server.records import ModelTurn, StoredEntry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOffer:
+    """A tool as the model is shown it."""
+
+    name: str
+    description: str
+    schema: dict[str, Any]
+    """JSON Schema of the arguments, an object."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRequest:
+    """All that a back end needs for one turn. The transcript is the whole of its memory."""
+
+    session_id: SessionId
+    agent: str
+    model: str
+    """`provider:model`, or `scripted:<file>`."""
+    system: str
+    transcript: tuple[StoredEntry, ...]
+    tools: tuple[ToolOffer, ...]
+    temperature: float | None = None
+    top_p: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class ModelBackend(Protocol):
+    """Gives turns."""
+
+    async def turn(self, request: TurnRequest) -> ModelTurn:
+        """One answer of the model to the transcript as it stands.
+
+        Raises:
+            ModelNotConfigured: Nothing is set for this model string, or its extra is missing; says what to do.
+            ProviderFailed: The provider failed; the text holds no secret.
+            ScriptFault: A scripted model ran past its script or missed an `expect`.
+        """
+        ...

@@ -1,0 +1,166 @@
+"""What a store promises. SQLite keeps it today; `tests/store/conformance` holds any back end to it.
+
+Every method that takes a principal answers as if what is not that principal's did not exist.
+A write raises `StoreLocked`, `StoreDamaged` or `StoreFull`; nothing is half written.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from mcp_server.policy.verdicts import RulingId, SessionId
+from mcp_server.records import (
+    Answer,
+    AuditEvent,
+    Entry,
+    Prompt,
+    PromptId,
+    PromptState,
+    RulingRecord,
+    RunId,
+    RunRecord,
+    SessionRecord,
+    StoredEntry,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """The right to advance one run, until it lapses or somebody with a larger fence takes it."""
+
+    run_id: RunId
+    owner: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAudit:
+    """An audit event with its place in the one order."""
+
+    seq: int
+    event: AuditEvent
+
+
+class Store(Protocol):
+    """Sessions, runs, transcripts, prompts, rulings, audit, and small per-session state."""
+
+    # sessions
+    async def add_session(self, session: SessionRecord) -> None: ...
+    async def session(self, session_id: str, principal: str) -> SessionRecord | None: ...
+    async def update_session(self, session: SessionRecord) -> None: ...
+    async def chain(self, session_id: SessionId) -> tuple[SessionRecord, ...]:
+        """The session and its ancestors, root first. Empty where it is unknown."""
+        ...
+
+    async def children(self, session_id: SessionId) -> tuple[SessionRecord, ...]: ...
+    async def sessions(self, principal: str, *, workspace: str | None = None, limit: int = 200) -> tuple[SessionRecord, ...]:
+        """Newest first."""
+        ...
+
+    # runs
+    async def add_run(self, run: RunRecord, entries: Sequence[Entry]) -> None:
+        """The run and its first entries, in one transaction."""
+        ...
+
+    async def add_child(self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent]) -> None:
+        """A child session, its first run and their audit, in one transaction."""
+        ...
+
+    async def run(self, run_id: RunId) -> RunRecord | None: ...
+    async def latest_run(self, session_id: SessionId) -> RunRecord | None: ...
+    async def unfinished_runs(
+        self, *, workspaces: Sequence[str] | None = None, root_id: SessionId | None = None
+    ) -> tuple[RunRecord, ...]: ...
+    async def claim(self, run_id: RunId, *, owner: str, now: float, seconds: float) -> Lease | None:
+        """Take the run if nobody holds it, its lease has lapsed, or it is `owner`'s already; None otherwise, and for a final run.
+        A change of owner raises the fence; a renewal by the same owner keeps it.
+        """
+        ...
+
+    async def release(self, lease: Lease) -> None:
+        """Give it up. Not an error if it is lost already."""
+        ...
+
+    async def save_run(self, run: RunRecord, lease: Lease, entries: Sequence[Entry] = (), events: Sequence[AuditEvent] = ()) -> None:
+        """State, new entries and their audit in one transaction. The owner columns and `cancel_requested` are the store's own:
+        what `run` says of them is not written. Raises `LeaseLost` where the fence has moved on.
+        """
+        ...
+
+    async def request_cancel(self, run_id: RunId, by: str) -> None: ...
+
+    # transcript
+    async def transcript(self, session_id: SessionId) -> tuple[StoredEntry, ...]: ...
+
+    # prompts
+    async def add_prompt(self, prompt: Prompt, events: Sequence[AuditEvent] = ()) -> None: ...
+    async def prompt(self, prompt_id: str, principal: str) -> Prompt | None: ...
+    async def prompts(
+        self,
+        *,
+        principal: str | None = None,
+        root_id: SessionId | None = None,
+        session_id: SessionId | None = None,
+        state: PromptState | None = None,
+    ) -> tuple[Prompt, ...]:
+        """Oldest first."""
+        ...
+
+    async def join_prompt(self, prompt_id: PromptId, call_id: str) -> bool:
+        """Another call of the same session and digest waits for it; False where it is not open any more."""
+        ...
+
+    async def mark_shown(self, prompt_id: PromptId, *, at: float, deadline: float) -> Prompt | None:
+        """The first showing sets the deadline; later ones leave it. None where it is not open."""
+        ...
+
+    async def close_prompt(
+        self,
+        prompt_id: PromptId,
+        state: PromptState,
+        *,
+        answer: Answer | None = None,
+        reason: str = "",
+        rulings: Sequence[RulingRecord] = (),
+        events: Sequence[AuditEvent] = (),
+    ) -> bool:
+        """Close an open prompt, with the rulings its answer makes, in one transaction. False: somebody was first, nothing was written."""
+        ...
+
+    # rulings
+    async def add_rulings(self, rulings: Sequence[RulingRecord], events: Sequence[AuditEvent]) -> None: ...
+    async def rulings(
+        self, *, principal: str, session_ids: Sequence[SessionId] | None = None, standing_at: float | None = None
+    ) -> tuple[RulingRecord, ...]:
+        """Oldest first. `standing_at`: only those neither revoked, nor expired, nor used up (`once`) at that time."""
+        ...
+
+    async def use_rulings(self, ids: Sequence[RulingId], *, now: float, events: Sequence[AuditEvent]) -> bool:
+        """Count a use of each, and write the events, in one transaction. False, and nothing written, where one no longer stands
+        (revoked, expired, or a `once` used already).
+        """
+        ...
+
+    async def revoke(self, ruling_id: str, *, principal: str, now: float, events: Sequence[AuditEvent]) -> bool: ...
+
+    # audit
+    async def audit(self, events: Sequence[AuditEvent]) -> None:
+        """Written and synced before this returns."""
+        ...
+
+    async def audit_log(
+        self, *, principal: str | None = None, root_id: SessionId | None = None, session_id: SessionId | None = None, limit: int = 1000
+    ) -> tuple[StoredAudit, ...]:
+        """The newest `limit`, oldest of them first."""
+        ...
+
+    # small state of a session: to-do list, file stamps
+    async def state(self, session_id: SessionId, key: str) -> str | None: ...
+    async def set_state(self, session_id: SessionId, key: str, value: str) -> None: ...
+
+    # life
+    async def changed(self) -> int:
+        """A number that differs whenever any process has committed since; cheap enough to poll."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,94 @@
+"""What a tool is: what it would need, and what it does. Not whether it may: that is the gate's.
+
+`requests` says what a call needs, before anything happens; `run` is called only after the gate said ALLOW.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from pydantic import BaseModel
+
+from mcp_server.policy.values import PathValue, Request
+from mcp_server.policy.verdicts import SessionId
+from mcp_server.records import Part
+from mcp_server.store.protocol import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hints:
+    """MCP tool annotations: claims for hosts, never a ground for a decision."""
+
+    read_only: bool = False
+    destructive: bool = True
+    idempotent: bool = False
+    open_world: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolSpec:
+    """How a tool presents itself."""
+
+    name: str
+    """`^[a-zA-Z0-9_-]{1,40}$`."""
+    title: str
+    description: str
+    """Under 2 KB; written for a model."""
+    arguments: type[BaseModel]
+    hints: Hints
+    output: type[BaseModel] | None = None
+    """The shape of structured content, where there is one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolContext:
+    """What a tool is lent for one call."""
+
+    session_id: SessionId
+    session_path: tuple[str, ...]
+    workspace: Path
+    """Absolute, resolved. Relative paths of arguments are taken from here."""
+    outputs: Path
+    """A folder of this session alone (0700, made when first needed) for output too long to show."""
+    store: Store
+    """For the session's own small state: `store.state(session_id, key)`."""
+    readable: Callable[[Sequence[PathValue]], Sequence[bool]]
+    """For each file: would `read` be allowed now without asking anybody?"""
+    progress: Callable[[str], Awaitable[None]]
+    """Tell the caller, in a few words, that work goes on."""
+    environment: Mapping[str, str]
+    """What child processes get: a short list of harmless variables, no secrets."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolResult:
+    """What a tool gives back."""
+
+    parts: tuple[Part, ...]
+    structured: dict[str, Any] | None = None
+    failed: bool = False
+    """The tool ran and says that what was asked did not succeed; not a refusal."""
+
+
+class Tool(Protocol):
+    """One built-in tool. `arguments` is an instance of `spec.arguments`, validated by the gate."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def requests(self, arguments: Any, context: ToolContext) -> tuple[Request, ...]:
+        """Every permission the call needs, with its values. Reads the file system (links), changes nothing.
+
+        Raises:
+            ToolFailure: The arguments make no sense (a path with NUL, an empty command).
+        """
+        ...
+
+    async def run(self, arguments: Any, context: ToolContext) -> ToolResult:
+        """Do it. Cancellation ends everything that it started.
+
+        Raises:
+            ToolFailure: With a text the model can act on.
+        """
+        ...
