@@ -1,0 +1,77 @@
+# `make demo` and `make test` work in a fresh clone; each makes what it needs first and is quick when nothing changed.
+# `make help` lists the rest.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format check campaign inspector lock clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+CONSTRAINTS := .ci/constraints.txt
+INSPECTOR := build/inspector
+TESTS ?= tests
+
+# An environment that was moved, or whose Python is gone, is made anew.
+ifneq ($(shell $(BIN)/python -c 'print("fit")' 2>/dev/null),fit)
+.PHONY: $(VENV)/.made
+endif
+
+help:
+	@echo 'make demo       a client, a server and two agents on a sample workspace, with a scripted model'
+	@echo 'make test       all tests (TESTS=tests/policy: some of them)'
+	@echo 'make lint       ruff and pyright'
+	@echo 'make check      what continuous integration runs: lint, then test, nothing skipped'
+	@echo 'make campaign   the random searches, much longer'
+	@echo 'make format     put the layout of the code right'
+	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
+	@echo 'make lock       take the newest versions that pyproject.toml allows into $(CONSTRAINTS)'
+	@echo 'make clean      remove what these commands made'
+
+demo: $(VENV)/.installed
+	@$(BIN)/remit demo
+
+test: $(VENV)/.dev
+	@$(MAKE) --no-print-directory inspector || echo 'remit: MCP Inspector could not be installed; the tests that drive it are skipped' >&2
+	@$(BIN)/python -m pytest -n auto --maxprocesses 8 -rs --no-fold-skipped $(TESTS)
+
+lint: $(VENV)/.dev
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+	@$(BIN)/pyright
+
+format: $(VENV)/.dev
+	@$(BIN)/ruff check --quiet --fix .
+	@$(BIN)/ruff format .
+
+check:
+	@.ci/run
+
+campaign: $(VENV)/.dev
+	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --hypothesis-profile campaign $(TESTS)
+
+inspector: $(INSPECTOR)/.installed
+
+lock: $(VENV)/.dev
+	@$(PIP) install --upgrade --upgrade-strategy eager --editable '.[models,openai]' --group dev
+	@{ echo '# What the tests last passed with. Written by: make lock'; $(BIN)/python -m pip freeze --exclude-editable; } > $(CONSTRAINTS)
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .coverage
+
+$(VENV)/.made: .ci/environment
+	@.ci/environment
+	@$(PIP) install --upgrade 'pip>=25.1'
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
+	@$(PIP) install --constraint $(CONSTRAINTS) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
+	@$(PIP) install --constraint $(CONSTRAINTS) --editable '.[models,openai]' --group dev
+	@touch $@
+
+$(INSPECTOR)/.installed: $(VENV)/.dev
+	@mkdir -p $(INSPECTOR)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-save --no-audit --no-fund --ignore-scripts --prefix $(INSPECTOR) '@modelcontextprotocol/inspector@2.12'
+	@touch $@
