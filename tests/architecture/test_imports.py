@@ -1,0 +1,139 @@
+"""Imports point down, never round, and heavy or impure things stay in their rooms."""
+
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+
+import pytest
+
+from tests.architecture.source import PACKAGE, ROOT, modules, ours, rank, room_of
+
+SDK_ROOMS = {"protocol", "gateway", "app"}
+"""Where the MCP SDK may be imported."""
+
+IMPURE = {
+    "anyio",
+    "asyncio",
+    "datetime",
+    "io",
+    "logging",
+    "mcp",
+    "os",
+    "pathlib",
+    "random",
+    "secrets",
+    "shutil",
+    "socket",
+    "sqlite3",
+    "structlog",
+    "subprocess",
+    "sys",
+    "tempfile",
+    "threading",
+    "time",
+    "uuid",
+}
+
+WIDEST = 12
+"""Imports of our own modules that one module may have: past that it does too much."""
+
+COMPOSERS = {f"{PACKAGE}.app"}
+"""Exempt from WIDEST: composing is knowing all the others."""
+
+
+def test_every_room_has_a_place_in_the_order() -> None:
+    for module in modules():
+        if module.room:
+            rank(module.room)
+
+
+def test_imports_point_down_only() -> None:
+    upward = [
+        f"{module}:{found.line} imports {found.target}"
+        for module in modules()
+        for found in ours(module)
+        if module.room and room_of(found.target) != module.room and rank(room_of(found.target)) <= rank(module.room)
+    ]
+    assert upward == []
+
+
+def test_no_module_imports_relatively_or_through_the_package() -> None:
+    loose = [
+        f"{module}:{found.line} imports {found.target}"
+        for module in modules()
+        for found in module.imports
+        if found.target.startswith(".") or found.target == PACKAGE
+    ]
+    assert loose == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {module.name: {found.target for found in ours(module)} - {module.name} for module in modules()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+def test_an_import_inside_a_function_gives_its_reason() -> None:
+    silent = [
+        f"{module}:{found.line} imports {found.target}"
+        for module in modules()
+        for found in module.imports
+        if found.deferred and "# noqa: PLC0415 - " not in module.text.splitlines()[found.line - 1]
+    ]
+    assert silent == []
+
+
+def test_our_own_modules_are_deferred_only_where_commands_are_loaded() -> None:
+    deferred = [f"{module}:{found.line} imports {found.target}" for module in modules() for found in ours(module) if found.deferred]
+    assert deferred == []
+
+
+def test_no_module_imports_too_many_of_ours() -> None:
+    wide = {
+        module.name: width
+        for module in modules()
+        if module.name not in COMPOSERS and (width := len({found.target for found in ours(module)})) > WIDEST
+    }
+    assert wide == {}
+
+
+def test_the_sdk_is_imported_only_where_the_protocol_is_spoken() -> None:
+    astray = [
+        f"{module}:{found.line} imports {found.target}"
+        for module in modules()
+        for found in module.imports
+        if found.target.split(".")[0] in {"mcp", "mcp_types"} and module.room not in SDK_ROOMS
+    ]
+    assert astray == []
+
+
+def test_policy_knows_no_clock_no_file_and_no_world() -> None:
+    impure = [
+        f"{module}:{found.line} imports {found.target}"
+        for module in modules()
+        for found in module.imports
+        if module.room == "policy" and found.target.split(".")[0] in IMPURE
+    ]
+    assert impure == []
+
+
+FRESH = """
+import importlib, sys
+before = set(sys.modules)
+for name in sys.argv[1:]:
+    for left in set(sys.modules) - before:
+        if left.split(".")[0] == "mcp_server":
+            del sys.modules[left]
+    importlib.import_module(name)
+print("imported", len(sys.argv) - 1)
+"""
+
+
+def test_every_module_can_be_the_first_that_is_imported() -> None:
+    names = [module.name for module in modules() if module.name != f"{PACKAGE}.__main__"]
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", FRESH, *names], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (ended.stdout.strip(), ended.stderr) == (f"imported {len(names)}", "")
