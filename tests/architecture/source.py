@@ -22,6 +22,7 @@ ROOMS = (
     ("settings",),
     ("records",),
     ("policy",),
+    ("strict_yaml",),
     ("principal", "errors"),
 )
 """From the top down. A room imports from itself and from those below it."""

@@ -1,0 +1,37 @@
+"""The `remit` command: which commands there are, and where each is written."""
+
+from importlib.metadata import version
+
+import click
+
+from mcp_server.cli.lazy import LazyGroup
+
+COMMANDS = {
+    "serve": "mcp_server.cli.serve:serve",
+    "agents": "mcp_server.cli.agents:agents",
+    "sessions": "mcp_server.cli.sessions:sessions",
+    "approvals": "mcp_server.cli.approvals:approvals",
+    "rulings": "mcp_server.cli.rulings:rulings",
+    "trust": "mcp_server.cli.trust:trust",
+    "audit": "mcp_server.cli.audit:audit",
+    "explain": "mcp_server.cli.explain:explain",
+    "doctor": "mcp_server.cli.doctor:doctor",
+    "demo": "mcp_server.cli.demo:demo",
+    "test": "mcp_server.cli.test_files:test_files",
+}
+
+
+def _tell_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"remit {version('remit')}")
+        ctx.exit()
+
+
+@click.command(cls=LazyGroup, name="remit", places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Tell the version and leave.")
+def remit() -> None:
+    """Lend MCP clients governed subagents.
+
+    `remit serve` is what an MCP client starts. The other commands are for the person who owns the machine:
+    what the agents may do, what they did, and what they are waiting for.
+    """
