@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NewType
 
-from mcp_server.policy.values import Action, CallId, Mode, Reach, ToolCall
+from mcp_server.policy.values import Action, CallId, Mode, Reach, Rule, ToolCall
 from mcp_server.policy.verdicts import AskRef, Ruling, RulingId, SessionId, Step
 
 RunId = NewType("RunId", str)
@@ -32,6 +32,8 @@ class SessionRecord:
     depth: int
     """0 for a root."""
     root_agent: str
+    shared: bool = False
+    """A root that every request of its caller finds again (2026-07-28 over HTTP), not one connection's own."""
     mode: Mode | None = None
     """What was asked for; the effective mode is the chain's."""
     narrowed: tuple[str, ...] | None = None
@@ -153,6 +155,8 @@ class RunRecord:
     reason: str = ""
     """Why it is in this state, in words."""
     background: bool = False
+    description: str = ""
+    """What its caller called the task, in a few words."""
     usage: Usage = field(default_factory=Usage)
     created_at: float
     updated_at: float
@@ -266,6 +270,8 @@ class Offer:
     choice: Choice
     rules: tuple[str, ...] = ()
     """As shown: `permission pattern action`. Empty for once and deny."""
+    grants: tuple[Rule, ...] = ()
+    """The same rules, as they would be kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,6 +39,8 @@ class ToolSpec:
     hints: Hints
     output: type[BaseModel] | None = None
     """The shape of structured content, where there is one."""
+    by_ownership: bool = False
+    """It needs no permission: it reaches only what is its caller's own. Any other tool must raise a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
