@@ -81,10 +81,19 @@ class Store(Protocol):
         """Give it up. Not an error if it is lost already."""
         ...
 
-    async def save_run(self, run: RunRecord, lease: Lease, entries: Sequence[Entry] = (), events: Sequence[AuditEvent] = ()) -> None:
-        """State, new entries and their audit in one transaction. The owner columns and `cancel_requested` are the store's own:
-        what `run` says of them is not written. Raises `LeaseLost` where the fence has moved on.
-        """
+    async def save_run(
+        self,
+        run: RunRecord,
+        lease: Lease,
+        *,
+        now: float,
+        entries: Sequence[Entry] = (),
+        events: Sequence[AuditEvent] = (),
+        uses: Sequence[RulingId] = (),
+    ) -> bool:
+        """State, new entries, their audit and the use of rulings, in one transaction. The owner columns and `cancel_requested` are
+        the store's own: what `run` says of them is not written. False, and nothing written, where one of `uses` no longer stands
+        (as in `use_rulings`). Raises `LeaseLost` where the fence has moved on."""
         ...
 
     async def request_cancel(self, run_id: RunId, by: str) -> None: ...
