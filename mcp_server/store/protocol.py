@@ -47,7 +47,12 @@ class Store(Protocol):
     # sessions
     async def add_session(self, session: SessionRecord) -> None: ...
     async def session(self, session_id: str, principal: str) -> SessionRecord | None: ...
-    async def update_session(self, session: SessionRecord) -> None: ...
+    async def update_session(self, session: SessionRecord) -> None:
+        """The whole record anew. With another parent or root its descendants, and the runs, prompts and rulings of all of them, move
+        along; the audit stays where it happened.
+        """
+        ...
+
     async def chain(self, session_id: SessionId) -> tuple[SessionRecord, ...]:
         """The session and its ancestors, root first. Empty where it is unknown."""
         ...
@@ -93,7 +98,9 @@ class Store(Protocol):
     ) -> bool:
         """State, new entries, their audit and the use of rulings, in one transaction. The owner columns and `cancel_requested` are
         the store's own: what `run` says of them is not written. False, and nothing written, where one of `uses` no longer stands
-        (as in `use_rulings`). Raises `LeaseLost` where the fence has moved on."""
+        (as in `use_rulings`). Raises `LeaseLost` where the fence has moved on. A run that has ended
+        is never made to go on. `now` is the entries' time.
+        """
         ...
 
     async def request_cancel(self, run_id: RunId, by: str) -> None: ...

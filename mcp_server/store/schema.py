@@ -1,0 +1,111 @@
+"""The tables, as an ordered list of migrations. The n-th brings a database from version n-1 to n; a published one is never edited."""
+
+Migration = tuple[str, ...]
+"""Statements, each on its own, run in one transaction."""
+
+APPLICATION_ID = 0x52656D74
+"""`Remt`, in the file's header: tells a store from any other SQLite database."""
+
+_SESSIONS: Migration = (
+    """CREATE TABLE sessions (
+        id TEXT PRIMARY KEY NOT NULL,
+        principal TEXT NOT NULL,
+        workspace TEXT NOT NULL,
+        root_id TEXT NOT NULL,
+        parent_id TEXT,
+        created_at REAL NOT NULL,
+        record TEXT NOT NULL,
+        UNIQUE (id, principal),
+        FOREIGN KEY (root_id, principal) REFERENCES sessions (id, principal),
+        FOREIGN KEY (parent_id, principal) REFERENCES sessions (id, principal)
+    )""",
+    "CREATE INDEX sessions_by_parent ON sessions (parent_id)",
+    "CREATE INDEX sessions_by_root ON sessions (root_id)",
+    "CREATE INDEX sessions_by_principal ON sessions (principal, created_at)",
+    """CREATE TABLE session_state (
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        key TEXT NOT NULL,
+        value TEXT NOT NULL,
+        PRIMARY KEY (session_id, key)
+    )""",
+)
+
+_RUNS: Migration = (
+    """CREATE TABLE runs (
+        id TEXT PRIMARY KEY NOT NULL,
+        session_id TEXT NOT NULL,
+        root_id TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        workspace TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        final INTEGER NOT NULL,
+        owner TEXT,
+        lease_until REAL,
+        fence INTEGER NOT NULL,
+        cancel_requested TEXT,
+        record TEXT NOT NULL,
+        FOREIGN KEY (session_id, principal) REFERENCES sessions (id, principal)
+    )""",
+    "CREATE INDEX runs_by_session ON runs (session_id, created_at)",
+    "CREATE INDEX runs_unfinished ON runs (workspace) WHERE final = 0",
+    """CREATE TABLE entries (
+        session_id TEXT NOT NULL REFERENCES sessions (id),
+        seq INTEGER NOT NULL,
+        run_id TEXT NOT NULL REFERENCES runs (id),
+        at REAL NOT NULL,
+        record TEXT NOT NULL,
+        PRIMARY KEY (session_id, seq)
+    )""",
+)
+
+_PROMPTS: Migration = (
+    """CREATE TABLE prompts (
+        id TEXT PRIMARY KEY NOT NULL,
+        principal TEXT NOT NULL,
+        root_id TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        state TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        record TEXT NOT NULL,
+        FOREIGN KEY (session_id, principal) REFERENCES sessions (id, principal)
+    )""",
+    "CREATE INDEX prompts_by_state ON prompts (state, root_id)",
+    "CREATE INDEX prompts_by_session ON prompts (session_id)",
+    """CREATE TABLE rulings (
+        id TEXT PRIMARY KEY NOT NULL,
+        principal TEXT NOT NULL,
+        root_id TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        once INTEGER NOT NULL,
+        created_at REAL NOT NULL,
+        expires_at REAL,
+        used INTEGER NOT NULL,
+        revoked_at REAL,
+        record TEXT NOT NULL,
+        FOREIGN KEY (session_id, principal) REFERENCES sessions (id, principal)
+    )""",
+    "CREATE INDEX rulings_by_session ON rulings (session_id)",
+)
+
+_AUDIT: Migration = (
+    """CREATE TABLE audit (
+        seq INTEGER PRIMARY KEY NOT NULL,
+        at REAL NOT NULL,
+        kind TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        root_id TEXT,
+        record TEXT NOT NULL
+    )""",
+    "CREATE INDEX audit_by_session ON audit (session_id)",
+    "CREATE INDEX audit_by_root ON audit (root_id)",
+    """CREATE TRIGGER audit_is_never_changed BEFORE UPDATE ON audit
+        BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END""",
+    """CREATE TRIGGER audit_is_never_deleted BEFORE DELETE ON audit
+        BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END""",
+    """CREATE TRIGGER audit_has_no_gaps BEFORE INSERT ON audit
+        WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM audit)
+        BEGIN SELECT RAISE(ABORT, 'the audit trail is numbered without gaps'); END""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT),)

@@ -1,0 +1,236 @@
+"""The store on SQLite: the methods of `Store`, each one statement or one transaction on the connection.
+
+What a row looks like is `*_rows`; waiting, committing and errors are `connection`.
+"""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+from mcp_server.policy.verdicts import RulingId, SessionId
+from mcp_server.records import (
+    Answer,
+    AuditEvent,
+    Entry,
+    Prompt,
+    PromptId,
+    PromptState,
+    RulingRecord,
+    RunId,
+    RunRecord,
+    SessionRecord,
+    StoredEntry,
+)
+from mcp_server.store import audit_rows, prompt_rows, ruling_rows, run_rows, session_rows
+from mcp_server.store.connection import WAIT_SECONDS, Database
+from mcp_server.store.protocol import Lease, Store, StoredAudit
+
+
+def open_store(path: str | Path, *, wait_seconds: float = WAIT_SECONDS) -> "SqliteStore":
+    """Open the store at `path`, making and migrating it where needed. Raises what `Database` raises.
+
+    Not to be called while the loop serves anybody: it may block up to `wait_seconds` where another process migrates.
+    """
+    return SqliteStore(Database(Path(path), wait_seconds=wait_seconds))
+
+
+class SqliteStore(Store):
+    """One handle on one file. Several, in several processes, may stand on the same file; each belongs to one thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    # sessions
+
+    async def add_session(self, session: SessionRecord) -> None:
+        await self._db.write(session_rows.add, session)
+
+    async def session(self, session_id: str, principal: str) -> SessionRecord | None:
+        return await self._db.read(session_rows.get, session_id, principal)
+
+    async def update_session(self, session: SessionRecord) -> None:
+        await self._db.write(session_rows.update, session)
+
+    async def chain(self, session_id: SessionId) -> tuple[SessionRecord, ...]:
+        return await self._db.read(session_rows.chain, session_id)
+
+    async def children(self, session_id: SessionId) -> tuple[SessionRecord, ...]:
+        return await self._db.read(session_rows.children, session_id)
+
+    async def sessions(self, principal: str, *, workspace: str | None = None, limit: int = 200) -> tuple[SessionRecord, ...]:
+        return await self._db.read(session_rows.of_principal, principal, workspace=workspace, limit=limit)
+
+    # runs
+
+    async def add_run(self, run: RunRecord, entries: Sequence[Entry]) -> None:
+        await self._db.write(run_rows.add, run, entries)
+
+    async def add_child(self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            session_rows.add(connection, session)
+            run_rows.add(connection, run, entries)
+            audit_rows.append(connection, events)
+
+        await self._db.write(work)
+
+    async def run(self, run_id: RunId) -> RunRecord | None:
+        return await self._db.read(run_rows.get, run_id)
+
+    async def latest_run(self, session_id: SessionId) -> RunRecord | None:
+        return await self._db.read(run_rows.latest, session_id)
+
+    async def unfinished_runs(self, *, workspaces: Sequence[str] | None = None, root_id: SessionId | None = None) -> tuple[RunRecord, ...]:
+        return await self._db.read(run_rows.unfinished, workspaces=workspaces, root_id=root_id)
+
+    async def claim(self, run_id: RunId, *, owner: str, now: float, seconds: float) -> Lease | None:
+        return await self._db.write(run_rows.claim, run_id, owner, now, seconds)
+
+    async def release(self, lease: Lease) -> None:
+        await self._db.write(run_rows.release, lease)
+
+    async def save_run(
+        self,
+        run: RunRecord,
+        lease: Lease,
+        *,
+        now: float,
+        entries: Sequence[Entry] = (),
+        events: Sequence[AuditEvent] = (),
+        uses: Sequence[RulingId] = (),
+    ) -> bool:
+        def work(connection: sqlite3.Connection) -> bool:
+            run_rows.check_lease(connection, run, lease)
+            if not ruling_rows.use(connection, uses, now):
+                return False
+            run_rows.save(connection, run, entries, now)
+            audit_rows.append(connection, events)
+            return True
+
+        return await self._db.write(work)
+
+    async def request_cancel(self, run_id: RunId, by: str) -> None:
+        await self._db.write(run_rows.request_cancel, run_id, by)
+
+    # transcript
+
+    async def transcript(self, session_id: SessionId) -> tuple[StoredEntry, ...]:
+        return await self._db.read(run_rows.transcript, session_id)
+
+    # prompts
+
+    async def add_prompt(self, prompt: Prompt, events: Sequence[AuditEvent] = ()) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            prompt_rows.add(connection, prompt)
+            audit_rows.append(connection, events)
+
+        await self._db.write(work)
+
+    async def prompt(self, prompt_id: str, principal: str) -> Prompt | None:
+        return await self._db.read(prompt_rows.get, prompt_id, principal)
+
+    async def prompts(
+        self,
+        *,
+        principal: str | None = None,
+        root_id: SessionId | None = None,
+        session_id: SessionId | None = None,
+        state: PromptState | None = None,
+    ) -> tuple[Prompt, ...]:
+        return await self._db.read(prompt_rows.those, principal=principal, root_id=root_id, session_id=session_id, state=state)
+
+    async def join_prompt(self, prompt_id: PromptId, call_id: str) -> bool:
+        return await self._db.write(prompt_rows.join, prompt_id, call_id)
+
+    async def mark_shown(self, prompt_id: PromptId, *, at: float, deadline: float) -> Prompt | None:
+        return await self._db.write(prompt_rows.mark_shown, prompt_id, at, deadline)
+
+    async def close_prompt(
+        self,
+        prompt_id: PromptId,
+        state: PromptState,
+        *,
+        answer: Answer | None = None,
+        reason: str = "",
+        rulings: Sequence[RulingRecord] = (),
+        events: Sequence[AuditEvent] = (),
+    ) -> bool:
+        if state is PromptState.OPEN:
+            raise ValueError("a prompt is closed by another state than `open`")
+
+        def work(connection: sqlite3.Connection) -> bool:
+            if not prompt_rows.close(connection, prompt_id, state, answer, reason):
+                return False
+            ruling_rows.add(connection, rulings)
+            audit_rows.append(connection, events)
+            return True
+
+        return await self._db.write(work)
+
+    # rulings
+
+    async def add_rulings(self, rulings: Sequence[RulingRecord], events: Sequence[AuditEvent]) -> None:
+        def work(connection: sqlite3.Connection) -> None:
+            ruling_rows.add(connection, rulings)
+            audit_rows.append(connection, events)
+
+        await self._db.write(work)
+
+    async def rulings(
+        self, *, principal: str, session_ids: Sequence[SessionId] | None = None, standing_at: float | None = None
+    ) -> tuple[RulingRecord, ...]:
+        return await self._db.read(ruling_rows.of_principal, principal, session_ids=session_ids, standing_at=standing_at)
+
+    async def use_rulings(self, ids: Sequence[RulingId], *, now: float, events: Sequence[AuditEvent]) -> bool:
+        def work(connection: sqlite3.Connection) -> bool:
+            if not ruling_rows.use(connection, ids, now):
+                return False
+            audit_rows.append(connection, events)
+            return True
+
+        return await self._db.write(work)
+
+    async def revoke(self, ruling_id: str, *, principal: str, now: float, events: Sequence[AuditEvent]) -> bool:
+        def work(connection: sqlite3.Connection) -> bool:
+            if not ruling_rows.revoke(connection, ruling_id, principal, now):
+                return False
+            audit_rows.append(connection, events)
+            return True
+
+        return await self._db.write(work)
+
+    # audit
+
+    async def audit(self, events: Sequence[AuditEvent]) -> None:
+        if events:
+            await self._db.write(audit_rows.append, events)
+
+    async def audit_log(
+        self, *, principal: str | None = None, root_id: SessionId | None = None, session_id: SessionId | None = None, limit: int = 1000
+    ) -> tuple[StoredAudit, ...]:
+        return await self._db.read(audit_rows.newest, principal=principal, root_id=root_id, session_id=session_id, limit=limit)
+
+    # small state of a session
+
+    async def state(self, session_id: SessionId, key: str) -> str | None:
+        return await self._db.read(session_rows.state, session_id, key)
+
+    async def set_state(self, session_id: SessionId, key: str, value: str) -> None:
+        await self._db.write(session_rows.set_state, session_id, key, value)
+
+    # life
+
+    async def changed(self) -> int:
+        return await self._db.changed()
+
+    async def faults(self) -> tuple[str, ...]:
+        """What SQLite finds wrong in the file, a line each; reads all of it, so not for every day."""
+        return await self._db.read(_faults)
+
+    async def close(self) -> None:
+        self._db.close()
+
+
+def _faults(connection: sqlite3.Connection) -> tuple[str, ...]:
+    found = [row[0] for row in connection.execute("PRAGMA integrity_check").fetchall() if row[0] != "ok"]
+    broken = connection.execute("PRAGMA foreign_key_check").fetchall()
+    return (*found, *(f"row {row[1]} of {row[0]} refers to something that is not there" for row in broken))
