@@ -1,0 +1,160 @@
+"""`remit approvals`: the person's answers, from any terminal of the same user.
+
+Answers the very prompts that a client's form would; the first answer wins. The channel for clients that cannot be asked.
+"""
+
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from mcp_server.cli.asked import choices_of, put_questions, text_of
+from mcp_server.cli.shown import age_of, find_one, path_of, short
+from mcp_server.cli.state import ME, with_store
+from mcp_server.cli.table import safe, table
+from mcp_server.cli.terminal import Terminal, terminal
+from mcp_server.errors import RemitError
+from mcp_server.records import Answer, ApprovalSubject, Choice, Prompt, PromptState, QuestionSubject
+from mcp_server.sessions.answers import close_with
+from mcp_server.store.protocol import Store
+
+LISTS = "remit approvals"
+
+
+class NotAnswered(RemitError):
+    """The answer did not count. Nothing was changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What was typed on the command line of an answer."""
+
+    typed: str
+    choices: tuple[Choice, ...]
+    """Those that this command may give."""
+    reach: Choice | None
+    words: str
+
+
+@click.group(invoke_without_command=True)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.pass_context
+def approvals(ctx: click.Context, as_json: bool) -> None:
+    """What agents wait for a person to answer."""
+    if ctx.invoked_subcommand is None:
+        _list(as_json)
+
+
+@approvals.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def list_prompts(as_json: bool) -> None:
+    """List the open prompts, oldest first."""
+    _list(as_json)
+
+
+def _list(as_json: bool) -> None:
+    prompts = with_store(_open_prompts)
+    if as_json:
+        for prompt in prompts:
+            click.echo(json.dumps(_as_json(prompt), ensure_ascii=False))
+    elif prompts:
+        rows = [(short(p.id), age_of(p.created_at), path_of(p.session_path), _what(p)) for p in prompts]
+        click.echo(table(("ID", "AGE", "WHO", "WANTS"), rows))
+        click.echo("\nremit approvals show ID, then approve ID or deny ID")
+    else:
+        click.echo("nobody waits for an answer")
+
+
+@approvals.command()
+@click.argument("prompt_id", metavar="ID")
+def show(prompt_id: str) -> None:
+    """Show one prompt whole: the exact call, why it asks, and what each answer would allow."""
+    prompt = find_one(with_store(_open_prompts), prompt_id, lambda p: p.id, "open prompt", LISTS)
+    click.echo(safe(text_of(prompt)))
+
+
+@approvals.command()
+@click.argument("prompt_id", metavar="ID")
+@click.option("--reach", type=click.Choice(["once", "session", "tree"]), help="How far the answer carries; asked for where it is left out.")
+@click.option("--words", default="", help="Words to the model, beside the answer.")
+def approve(prompt_id: str, reach: str | None, words: str) -> None:
+    """Allow it, or answer the question. Needs your terminal, and a code typed back there."""
+    allowed = {"once": Choice.ALLOW_ONCE, "session": Choice.ALLOW_SESSION, "tree": Choice.ALLOW_TREE}
+    wanted = allowed[reach] if reach else None
+    _answer(Wish(typed=prompt_id, choices=tuple(allowed.values()), reach=wanted, words=words))
+
+
+@approvals.command()
+@click.argument("prompt_id", metavar="ID")
+@click.option("--session", "whole_session", is_flag=True, help="Deny it for the whole session, until you revoke that.")
+@click.option("--words", default="", help="Words to the model, beside the answer.")
+def deny(prompt_id: str, whole_session: bool, words: str) -> None:
+    """Deny it. Needs your terminal, and a code typed back there."""
+    choice = Choice.DENY_SESSION if whole_session else Choice.DENY
+    _answer(Wish(typed=prompt_id, choices=(choice,), reach=choice, words=words))
+
+
+def _answer(wish: Wish) -> None:
+    async def answered(store: Store) -> str:
+        prompt = find_one(await _open_prompts(store), wish.typed, lambda p: p.id, "open prompt", LISTS)
+        with terminal() as person:
+            person.say(text_of(prompt))
+            person.say()
+            match prompt.subject:
+                case ApprovalSubject() as subject:
+                    choice, words = _choice(person, prompt, subject, wish), wish.words
+                    person.confirm(f"to {choices_of(prompt)[choice]}")
+                case QuestionSubject() as subject:
+                    if wish.reach in (Choice.DENY, Choice.DENY_SESSION):
+                        raise NotAnswered("this is a question, which cannot be denied; answer it with approve, or let it lapse")
+                    choice, words = None, put_questions(person, subject)
+                    person.confirm("to send this answer")
+        answer = Answer(choice=choice, words=words, by=ME, channel="approvals", at=time.time())
+        if not await close_with(store, prompt, answer):
+            raise NotAnswered("it was not open any more: somebody was first, or its time was up; nothing was changed")
+        return choices_of(prompt)[choice] if choice else "answer the question"
+
+    click.echo(f"done: {safe(with_store(answered))}")
+
+
+def _choice(person: Terminal, prompt: Prompt, subject: ApprovalSubject, wish: Wish) -> Choice:
+    offered = [offer.choice for offer in subject.offers if offer.choice in wish.choices]
+    if wish.reach is not None:
+        if wish.reach not in offered:
+            raise NotAnswered("this prompt does not offer that answer; `remit approvals show` lists those it does")
+        return wish.reach
+    if len(offered) == 1:
+        return offered[0]
+    words = choices_of(prompt)
+    for number, choice in enumerate(offered, 1):
+        person.say(f"  {number}  {words[choice]}")
+    typed = person.ask(f"Which? 1 to {len(offered)}: ")
+    if typed not in {str(number) for number in range(1, len(offered) + 1)}:
+        raise NotAnswered("none of the answers was chosen; nothing was changed")
+    return offered[int(typed) - 1]
+
+
+async def _open_prompts(store: Store) -> tuple[Prompt, ...]:
+    return await store.prompts(principal=ME, state=PromptState.OPEN)
+
+
+def _what(prompt: Prompt) -> str:
+    match prompt.subject:
+        case ApprovalSubject() as subject:
+            return "; ".join(subject.wants)
+        case QuestionSubject() as subject:
+            return "; ".join(question.question for question in subject.questions)
+
+
+def _as_json(prompt: Prompt) -> dict[str, Any]:
+    return {
+        "id": prompt.id,
+        "created_at": prompt.created_at,
+        "deadline": prompt.deadline,
+        "path": list(prompt.session_path),
+        "kind": prompt.subject.kind,
+        "wants": _what(prompt),
+        "calls": len(prompt.calls),
+    }

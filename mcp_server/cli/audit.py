@@ -1,0 +1,114 @@
+"""`remit audit`: what happened at every doorway, oldest first."""
+
+import json
+import re
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import click
+
+from mcp_server.cli.shown import find_one, path_of, time_of
+from mcp_server.cli.state import ME, with_store
+from mcp_server.cli.table import table
+from mcp_server.records import AuditEvent
+from mcp_server.store.protocol import Store, StoredAudit
+
+KINDS = ("decision", "outcome", "prompt", "ruling", "run", "session", "trust")
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+HEADS = ("TIME", "WHO", "TOOL", "WHAT", "RULES", "BY", "OUTCOME")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which events to show. Empty fields filter nothing."""
+
+    tool: str | None
+    kind: str | None
+    action: str | None
+    since: float | None
+
+    def __call__(self, event: AuditEvent) -> bool:
+        return (
+            (self.tool is None or event.tool == self.tool)
+            and (self.kind is None or event.kind == self.kind)
+            and (self.action is None or (event.action is not None and event.action.word == self.action))
+            and (self.since is None or event.at >= self.since)
+        )
+
+
+class Since(click.ParamType[float]):
+    """`30m`, `2h`, `7d`, or a date and time."""
+
+    name = "when"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        if span := re.fullmatch(r"(\d+)([smhd])", str(value)):
+            return time.time() - int(span[1]) * UNITS[span[2]]
+        try:
+            return datetime.fromisoformat(str(value)).astimezone().timestamp()
+        except ValueError:
+            self.fail(f"{value} is neither a span such as 30m, 2h or 7d nor a date such as 2026-11-29T14:00", param, ctx)
+
+
+@click.command()
+@click.option("--session", metavar="ID", help="Only this session.")
+@click.option("--tree", metavar="ID", help="Only the tree that this session belongs to.")
+@click.option("--tool", help="Only this tool.")
+@click.option("--kind", type=click.Choice(KINDS), help="Only this kind of event.")
+@click.option("--action", type=click.Choice(["allow", "ask", "deny"]), help="Only decisions that came to this.")
+@click.option("--since", type=Since(), help="Only later ones: 30m, 2h, 7d, or a date and time.")
+@click.option("--limit", default=1000, show_default=True, type=click.IntRange(min=1), help="Read the newest so many.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def audit(session: str | None, tree: str | None, limit: int, as_json: bool, **filters: Any) -> None:
+    """Show who did what, by which rule, and what came of it.
+
+    Arguments are kept as digests only: equal calls have equal digests.
+    """
+    wanted = Filter(**filters)
+
+    async def read(store: Store) -> tuple[StoredAudit, ...]:
+        everyone = await store.sessions(ME, limit=100_000) if session or tree else ()
+        one = find_one(everyone, session, lambda s: s.id, "session", "remit sessions") if session else None
+        root = find_one(everyone, tree, lambda s: s.id, "session", "remit sessions") if tree else None
+        return await store.audit_log(principal=ME, session_id=one.id if one else None, root_id=root.root_id if root else None, limit=limit)
+
+    events = [stored for stored in with_store(read) if wanted(stored.event)]
+    if as_json:
+        for stored in events:
+            click.echo(json.dumps(as_object(stored), ensure_ascii=False))
+    elif events:
+        click.echo(table(HEADS, [row(stored.event) for stored in events]))
+    else:
+        click.echo("nothing to show")
+
+
+def row(event: AuditEvent) -> tuple[str, ...]:
+    """One event as the table has it, under `HEADS`."""
+    verdict = f"{event.action.word} ({event.step.value})" if event.action is not None and event.step is not None else ""
+    what = " ".join(part for part in (event.kind, verdict) if part)
+    return (time_of(event.at), path_of(event.session_path), event.tool, what, "; ".join(event.rules), event.ruled_by, event.outcome)
+
+
+def as_object(stored: StoredAudit) -> dict[str, Any]:
+    """One event with every field, actions and steps as words."""
+    event = stored.event
+    return {
+        "seq": stored.seq,
+        "at": event.at,
+        "kind": event.kind,
+        "principal": event.principal,
+        "session": event.session_id,
+        "path": list(event.session_path),
+        "tool": event.tool,
+        "digest": event.digest,
+        "action": event.action.word if event.action is not None else None,
+        "step": event.step.value if event.step is not None else None,
+        "rules": list(event.rules),
+        "ruled_by": event.ruled_by,
+        "outcome": event.outcome,
+        "ref": event.ref,
+    }

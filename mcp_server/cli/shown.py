@@ -1,0 +1,69 @@
+"""How values are written for people: times, ages, paths of sessions, ids and what was typed of them."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from mcp_server.errors import RemitError
+
+Item = TypeVar("Item")
+
+SHORT = 12
+"""Characters of an id in a list: the kind and 40 bits, enough to tell a person's own few thousands apart."""
+
+FEWEST = 4
+"""Characters of an id's own part that must be typed, so that a slip of the finger is not an id."""
+
+
+class NotFound(RemitError):
+    """What was named is not there, or is not one thing."""
+
+
+def time_of(at: float) -> str:
+    """Local time, to the second."""
+    return datetime.fromtimestamp(at, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+
+
+def age_of(at: float) -> str:
+    """How long ago, in one unit."""
+    seconds = max(0, int(time.time() - at))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def path_of(path: Sequence[str]) -> str:
+    """`build › explore`."""
+    return " › ".join(path)
+
+
+def short(identity: str) -> str:
+    """The start of an id. Commands take it as well as the whole."""
+    return identity[:SHORT]
+
+
+def find_one(items: Sequence[Item], typed: str, id_of: Callable[[Item], str], kind: str, lists: str) -> Item:
+    """The one item whose id is what was typed or starts with it; the kind in front may be left out.
+
+    Args:
+        items: What there is to choose from.
+        typed: An id or its start.
+        id_of: The id of an item.
+        kind: What an item is, for the error.
+        lists: The command that lists them.
+
+    Raises:
+        NotFound: None or several match.
+    """
+    exact = [item for item in items if id_of(item) == typed]
+    if exact:
+        return exact[0]
+    own = typed.rsplit("_", 1)[-1]
+    found = [i for i in items if id_of(i).startswith(typed) or id_of(i).rsplit("_", 1)[-1].startswith(own)] if len(own) >= FEWEST else []
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NotFound(f"{len(found)} {kind}s begin with {typed}; type more of the id")
+    raise NotFound(f"no {kind} begins with {typed}; `{lists}` lists them")
