@@ -1,0 +1,89 @@
+"""What one request can carry to a person, whatever the era: put prompts, and pass the replies on.
+
+`asking_forms` is the way up to 2025-11-25 (the server calls the client), `asking_rounds` the way from 2026-07-28 on
+(the call returns and comes back). Which one, if any, is told by what this very request declares.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+import anyio
+from mcp_types import ClientCapabilities, InputRequiredResult
+
+from mcp_server.policy.values import CallId
+from mcp_server.principal import Principal
+from mcp_server.protocol.replies import Answered, PutOff, Reply, Unusable
+from mcp_server.protocol.timing import Timing
+from mcp_server.records import Answer, Prompt, PromptId, SessionRecord
+from mcp_server.sessions.front import Front
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One request's stay with one call. The call outlives it."""
+
+    front: Front
+    principal: Principal
+    root: SessionRecord
+    call_id: CallId
+    timing: Timing
+    clock: Callable[[], float]
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookAgain:
+    """Something was put, or was closed meanwhile; the call may have moved on."""
+
+    put_off: frozenset[PromptId] = frozenset()
+    """Prompts that the person closed without a choice: still open, not to be put again by this call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspend:
+    """The request must leave with this, and comes back with the replies."""
+
+    result: InputRequiredResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exhausted:
+    """No more prompts can be carried by this request."""
+
+
+Put = LookAgain | Suspend | Exhausted
+
+
+class Channel(Protocol):
+    """The way to a person that one request has."""
+
+    async def put(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Put:
+        """Put open prompts before the person: at least the first, more where the channel can. None of them is in `put_off`."""
+        ...
+
+
+def declares_forms(capabilities: ClientCapabilities | None) -> bool:
+    """The client says that it shows forms. Before modes existed, an empty declaration meant forms."""
+    elicitation = None if capabilities is None else capabilities.elicitation
+    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
+
+
+async def pass_on(visit: Visit, prompt: Prompt, reply: Reply, *, channel: str) -> bool:
+    """Tell the sessions what came back. True: the prompt was put off and stays open.
+
+    Not interrupted by a client that leaves: what a person answered counts.
+    """
+    with anyio.fail_after(visit.timing.begin, shield=True):
+        match reply:
+            case Answered(choice=choice, words=words):
+                answer = Answer(choice=choice, words=words, by=visit.principal.key, channel=channel, at=visit.clock())
+                await visit.front.answer(prompt.id, answer, visit.principal)
+                return False
+            case Unusable(reason=reason):
+                await visit.front.unaskable(prompt.id, reason)
+                return False
+            case PutOff():
+                return True
+            case _:
+                assert_never(reply)

@@ -1,0 +1,76 @@
+"""Asking up to 2025-11-25: the server sends the client a form in the middle of the call and waits.
+
+One form is on the wire a connection at a time. While it is, the call stays open: when a server stops waiting, the client
+takes the form away under the person's hands. It is taken away on purpose when the prompt was closed elsewhere.
+"""
+
+from collections.abc import Sequence
+
+import anyio
+from mcp.server.session import ServerSession
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, RequestId
+from mcp_types.version import is_version_at_least
+from pydantic import ValidationError
+
+from mcp_server.protocol.asking import LookAgain, Put, Visit, pass_on
+from mcp_server.protocol.forms import message_of, schema_of
+from mcp_server.protocol.replies import PutOff, Reply, Unusable, read_reply
+from mcp_server.records import Prompt, PromptId
+from mcp_server.sessions.front import Ended
+
+_NOT_AN_ANSWER = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
+"""Errors that say nothing of the person: the prompt stays open. Any other says that the client cannot show the form."""
+
+
+class FormChannel:
+    """The forms of one request, sharing the wire of its connection."""
+
+    def __init__(self, visit: Visit, *, session: ServerSession, request_id: RequestId | None, wire: anyio.Lock) -> None:
+        self._visit = visit
+        self._session = session
+        self._request_id = request_id
+        self._wire = wire
+
+    async def put(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Put:
+        """The oldest prompt alone; the others have their turn."""
+        prompt = prompts[0]
+        postponed = False
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._watch, prompt, put_off, group.cancel_scope)
+            async with self._wire:
+                # Another call of this connection may have had it answered while this one queued.
+                if await self._visit.front.show(prompt.id) is not None:
+                    postponed = await pass_on(self._visit, prompt, await self._reply(prompt), channel="form")
+            group.cancel_scope.cancel()
+        return LookAgain(put_off=frozenset({prompt.id}) if postponed else frozenset())
+
+    async def _reply(self, prompt: Prompt) -> Reply:
+        visit = self._visit
+        put_at = visit.clock()
+        schema = schema_of(prompt, titled=is_version_at_least(self._session.protocol_version, "2025-11-25"))
+        with anyio.move_on_after(visit.timing.form_life):
+            try:
+                result = await self._session.elicit_form(message_of(prompt), schema, self._request_id)
+            except MCPError as error:
+                if error.code in _NOT_AN_ANSWER:
+                    return PutOff()
+                return Unusable(reason="the client answered the form with an error")
+            except ValidationError:
+                return Unusable(reason="the client's answer is not one that a form can have")
+            return read_reply(prompt, result, seconds=visit.clock() - put_at, reflex=visit.timing.reflex)
+        return PutOff()
+
+    async def _watch(self, prompt: Prompt, put_off: frozenset[PromptId], form: anyio.CancelScope) -> None:
+        """Withdraw the form, or leave the queue, once the prompt is open no more."""
+        seen = {prompt.id, *put_off}
+        while True:
+            settled = await self._visit.front.settle(
+                self._visit.root, self._visit.call_id, seconds=self._visit.timing.form_life, shown=tuple(seen)
+            )
+            if isinstance(settled, Ended):
+                break
+            seen = {other.id for other in settled.prompts}
+            if prompt.id not in seen:
+                break
+        form.cancel()

@@ -1,0 +1,165 @@
+"""One `tools/call`: attach to the call, stay with it as long as the request can, put its prompts, leave.
+
+A visitor's work: the call is begun and goes on in the sessions room, whatever becomes of the request.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, assert_never
+
+import anyio
+import structlog
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp_types import CallToolRequestParams, CallToolResult, InputRequiredResult
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from mcp_server.policy.values import CallId
+from mcp_server.protocol.asking import Channel, Exhausted, LookAgain, Suspend, Visit, declares_forms
+from mcp_server.protocol.asking_forms import FormChannel
+from mcp_server.protocol.asking_rounds import RoundChannel, RoundState, read_state, take_replies
+from mcp_server.protocol.lines import Line, line_of
+from mcp_server.protocol.timing import Timing
+from mcp_server.protocol.wire import ended, failure, misfit, unknown_tool, waiting
+from mcp_server.records import PromptId, SessionRecord
+from mcp_server.sessions.front import Caller, Ended, Front, Open
+from mcp_server.tools.base import ToolSpec
+
+log = structlog.get_logger("protocol")
+
+Request = ServerRequestContext[Line, Any]
+CallerOf = Callable[[Request], Caller]
+
+
+class ToolCalls:
+    """Answers `tools/call` in both eras."""
+
+    def __init__(self, front: Front, *, caller_of: CallerOf, timing: Timing, clock: Callable[[], float]) -> None:
+        self._front = front
+        self._caller_of = caller_of
+        self._timing = timing
+        self._clock = clock
+        self._specs = {spec.name: spec for spec in front.specs()}
+
+    async def __call__(self, ctx: Request, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        """The result, or one more round. Never an exception: what goes wrong is told as far as it is anybody's business."""
+        spec = self._specs.get(params.name)
+        if spec is None:
+            return unknown_tool(params.name, tuple(self._specs))
+        try:
+            return await self._answer(ctx, spec, params)
+        except ValidationError as error:
+            return misfit(spec.name, error) if error.title == spec.arguments.__name__ else failure(error, spec.name)
+        except Exception as error:
+            return failure(error, spec.name)
+
+    async def _answer(self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        caller = self._caller_of(ctx)
+        line = line_of(ctx, self._front, self._timing)
+        root = await (self._shared_root(caller) if line is None else line.root(caller))
+        back = read_state(params.request_state)
+        call_id = await self._attach(root, spec.name, params.arguments or {}, back)
+        visit = Visit(front=self._front, principal=caller.principal, root=root, call_id=call_id, timing=self._timing, clock=self._clock)
+        outcome: Ended | Open | Suspend | None = None
+        try:
+            put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
+            async with _progress_told(ctx.session, visit):
+                outcome = await _stay(visit, _channel(ctx, visit, line, back), put_off)
+            return _told(spec, outcome)
+        finally:
+            if not isinstance(outcome, Ended):
+                await self._leave(call_id)
+
+    async def _shared_root(self, caller: Caller) -> SessionRecord:
+        with anyio.fail_after(self._timing.begin, shield=True):
+            return await self._front.open_root(caller, shared=True)
+
+    async def _attach(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any], back: RoundState | None) -> CallId:
+        # Shielded: a call that was begun must be known here, or nobody detaches from it.
+        with anyio.fail_after(self._timing.begin, shield=True):
+            if back is not None:
+                return await self._front.rejoin(root, back.call)
+            return await self._front.begin(root, tool, arguments)
+
+    async def _leave(self, call_id: CallId) -> None:
+        with anyio.move_on_after(self._timing.leave, shield=True):
+            await self._front.detach(call_id)
+
+
+def _channel(ctx: Request, visit: Visit, line: Line | None, back: RoundState | None) -> Channel | None:
+    """The way to a person that this request declares; None: nobody can be asked through it."""
+    if not declares_forms(ctx.session.client_capabilities):
+        return None
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return RoundChannel(visit, back or RoundState(call=visit.call_id))
+    if line is None or not ctx.session.can_send_request:
+        return None
+    return FormChannel(visit, session=ctx.session, request_id=ctx.request_id, wire=line.wire)
+
+
+def _told(spec: ToolSpec, outcome: Ended | Open | Suspend) -> CallToolResult | InputRequiredResult:
+    match outcome:
+        case Ended(result=result):
+            return ended(spec, result)
+        case Open():
+            return waiting(spec, outcome)
+        case Suspend(result=result):
+            return result
+        case _:
+            assert_never(outcome)
+
+
+@asynccontextmanager
+async def _progress_told(session: ServerSession, visit: Visit) -> AsyncGenerator[None]:
+    async with anyio.create_task_group() as group:
+        group.start_soon(_tell_progress, session, visit)
+        yield
+        group.cancel_scope.cancel()
+
+
+async def _tell_progress(session: ServerSession, visit: Visit) -> None:
+    """A message every few seconds. The SDK sends none where the client gave no token."""
+    told = 0
+    while True:
+        await anyio.sleep(visit.timing.progress_every)
+        told += 1
+        try:
+            await session.report_progress(told, message=visit.front.progress(visit.call_id))
+        except Exception as error:  # a host that chokes on progress must not end the call
+            log.info("progress could not be told", exc_info=error)
+            return
+
+
+async def _stay(visit: Visit, channel: Channel | None, put_off: frozenset[PromptId]) -> Ended | Open | Suspend:
+    """Wait for the end of the call, putting its prompts; leave once no form has kept the request for `patience` seconds."""
+    leave_at = anyio.current_time() + visit.timing.patience
+    seen = put_off
+    while True:
+        seconds = max(0.0, leave_at - anyio.current_time())
+        settled = await visit.front.settle(visit.root, visit.call_id, seconds=seconds, shown=tuple(seen))
+        if isinstance(settled, Ended):
+            return settled
+        fresh = [prompt for prompt in settled.prompts if prompt.id not in put_off]
+        if channel is not None and fresh:
+            put = await channel.put(fresh, put_off)
+            match put:
+                case LookAgain(put_off=more):
+                    put_off |= more
+                    leave_at = anyio.current_time() + visit.timing.patience
+                    seen = put_off
+                    continue
+                case Suspend():
+                    return put
+                case Exhausted():
+                    return settled
+                case _:
+                    assert_never(put)
+        if anyio.current_time() >= leave_at or _held_up(settled, put_off):
+            return settled
+        seen = frozenset(prompt.id for prompt in settled.prompts)
+
+
+def _held_up(still: Open, put_off: frozenset[PromptId]) -> bool:
+    """The person closed a form that the call itself waits for: to wait on would only keep the host."""
+    return any(prompt.id in put_off and not prompt.background for prompt in still.prompts)

@@ -1,0 +1,111 @@
+"""Serving many clients over Streamable HTTP on this machine, both eras at once. There is no authentication yet: loopback only."""
+
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable
+
+import anyio
+import structlog
+from mcp.server.lowlevel.server import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+
+from mcp_server.errors import ConfigError, Fault
+from mcp_server.protocol.lines import Line
+
+log = structlog.get_logger("protocol")
+
+PATH = "/mcp"
+_BODY_BYTES = 4 * 1024 * 1024
+"""Of one request: a `write` of a large source file fits, a flood does not."""
+_CONNECTIONS = 200
+"""2025-11-25 connections at once. One machine's hosts open a handful."""
+_IDLE_SECONDS = 12 * 3600.0
+"""A silent 2025-11-25 connection, and its root with it, is ended after as long as a shared root is."""
+_DRAIN_SECONDS = 2
+"""For requests under way when the server ends; the calls behind them are stored anyway."""
+_ENDING_SECONDS = 3.0
+
+
+def http_app(server: Server[Line], *, port: int) -> Starlette:
+    """The ASGI application, for a loopback address and this port. Other hosts and origins are turned away: a web page in the
+    person's browser reaches loopback too.
+    """
+    names = ("127.0.0.1", "localhost", "[::1]")
+    return server.streamable_http_app(
+        streamable_http_path=PATH,
+        max_request_body_size=_BODY_BYTES,
+        session_idle_timeout=_IDLE_SECONDS,
+        max_sessions=_CONNECTIONS,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=[f"{name}:{port}" for name in names],
+            allowed_origins=[f"http://{name}:{port}" for name in names],
+        ),
+    )
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket on a loopback address. Port 0 takes a free one.
+
+    Raises:
+        ConfigError: The address is not loopback, or is taken.
+    """
+    address = _loopback(host)
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((str(address), port))
+        sock.listen(128)
+    except OSError as error:
+        sock.close()
+        fault = Fault(file="--http", line=None, problem=f"cannot listen on {host}:{port}: {error.strerror}", remedy="take another port")
+        raise ConfigError((fault,)) from error
+    return sock
+
+
+def _loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    # A name is not looked up: what `localhost` leads to is another file's say.
+    literal = "127.0.0.1" if host == "localhost" else host.strip("[]")
+    try:
+        address = ipaddress.ip_address(literal)
+    except ValueError:
+        address = None
+    if address is None or not address.is_loopback:
+        problem = f"{host!r} is not a loopback address, and there is no authentication yet"
+        raise ConfigError((Fault(file="--http", line=None, problem=problem, remedy="use 127.0.0.1:PORT"),))
+    return address
+
+
+async def serve_http(
+    server: Server[Line], sock: socket.socket, *, on_end: Callable[[], Awaitable[None]], on_ready: Callable[[str], None]
+) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Args:
+        server: From `build_server`.
+        sock: From `listen`; closed at the end.
+        on_end: Takes no new call, stores what there is, ends tools' processes. Cut off after 3 s.
+        on_ready: Told the URL.
+    """
+    import uvicorn  # noqa: PLC0415 - heavy, and stdio needs none of it
+
+    port = int(sock.getsockname()[1])
+    host = str(sock.getsockname()[0])
+    config = uvicorn.Config(
+        http_app(server, port=port),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=_DRAIN_SECONDS,
+    )
+    try:
+        with sock:
+            on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
+            await uvicorn.Server(config).serve(sockets=[sock])
+    finally:
+        with anyio.move_on_after(_ENDING_SECONDS, shield=True) as scope:
+            await on_end()
+        if scope.cancelled_caught:
+            log.warning("ending took too long; what was not stored is taken up again by the next server")

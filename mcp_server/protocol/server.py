@@ -1,0 +1,66 @@
+"""The MCP server: what it lists, what it says of itself, and where its calls go. One object serves both eras and all transports."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from mcp.server.caching import CacheHint
+from mcp.server.lowlevel.server import Server
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
+from mcp_types import ListToolsResult, PaginatedRequestParams
+
+from mcp_server.protocol.calls import CallerOf, Request, ToolCalls
+from mcp_server.protocol.instructions import INSTRUCTIONS
+from mcp_server.protocol.lines import Line, lifespan_of
+from mcp_server.protocol.listing import listed
+from mcp_server.protocol.timing import Timing
+from mcp_server.sessions.front import Front
+
+_NAME = "remit"
+_LIST_MILLISECONDS = 60_000
+"""How long a client may keep the list of tools: it changes with a restart only."""
+
+
+def build_server(
+    front: Front,
+    *,
+    caller_of: CallerOf,
+    keys: Sequence[bytes],
+    version: str,
+    timing: Timing | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Server[Line]:
+    """A server over a front. Starts nothing.
+
+    Args:
+        front: The door to the sessions.
+        caller_of: Who makes a request. Called for each, before anything else.
+        keys: For sealing request states, 32 bytes each; the first seals, all open.
+        version: Of this distribution.
+        timing: Bounds, where they are not the usual ones.
+        clock: Seconds since the epoch.
+
+    Raises:
+        ValueError: A tool's name or description that clients would choke on.
+    """
+    timing = timing or Timing()
+    tools = listed(front.specs())
+    schemas = {tool.name: tool.input_schema for tool in tools}
+
+    async def list_tools(ctx: Request, params: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(tools=tools)
+
+    server = Server[Line](
+        _NAME,
+        version=version,
+        title="Remit",
+        description="Governed subagents: each works within a remit that is cut from its caller's.",
+        instructions=INSTRUCTIONS,
+        cache_hints={"tools/list": CacheHint(ttl_ms=_LIST_MILLISECONDS)},
+        lifespan=lifespan_of(front, timing),
+        get_tool_input_schema=schemas.get,
+        on_list_tools=list_tools,
+        on_call_tool=ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock),
+    )
+    security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)
+    server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
+    return server
