@@ -1,5 +1,6 @@
 """Plain tables for people: columns padded to their widest cell, cut to the terminal's width where there is one."""
 
+import json
 import shutil
 import sys
 import unicodedata
@@ -30,8 +31,7 @@ def plain(text: str) -> str:
 def _shown(character: str) -> str:
     if character in "\n\t":
         return {"\n": "⏎", "\t": " "}[character]
-    category = unicodedata.category(character)
-    return f"\\u{ord(character):04x}" if category in {"Cc", "Cf", "Cs", "Zl", "Zp"} else character
+    return character if character.isprintable() else json.dumps(character)[1:-1]
 
 
 def safe(text: str) -> str:
