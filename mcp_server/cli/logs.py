@@ -1,0 +1,65 @@
+"""Logging, set up once, by `serve`: one JSON object a line on stderr. Standard output belongs to the protocol.
+
+Libraries that log through the standard library come out the same way. Secrets of the environment are taken out of every line.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, TextIO
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from mcp_server.sessions.models.scrub import HIDDEN, secrets_of
+
+LEVELS = ("debug", "info", "warning", "error")
+
+NOISY = ("mcp", "uvicorn", "httpx2", "asyncio")
+"""Libraries whose chatter below `warning` tells an operator nothing about Remit."""
+
+
+def log_to(stream: TextIO, level: str, environment: Mapping[str, str]) -> None:
+    """Send every log line of this process to `stream`, from `level` on."""
+    shared: list[Processor] = [
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, _Line(secrets_of(environment))],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level.upper())
+    for name in NOISY:
+        logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+
+
+class _Line:
+    """Renders one event as JSON without secrets."""
+
+    def __init__(self, secrets: Sequence[str]) -> None:
+        self._secrets = tuple(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in secrets)
+
+    def __call__(self, _logger: WrappedLogger, _method: str, event: EventDict) -> str:
+        line = json.dumps(event, ensure_ascii=False, default=_named)
+        for secret in self._secrets:
+            line = line.replace(secret, HIDDEN)
+        return line
+
+
+def _named(value: Any) -> str:
+    """Anything that JSON has no form for."""
+    return repr(value)

@@ -1,0 +1,45 @@
+"""What `serve` logs: one JSON object a line, from our rooms and from libraries alike, and no secret in it."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from mcp_server.cli.logs import log_to
+
+
+@pytest.fixture(autouse=True)
+def logging_put_back() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    yield
+    root.handlers, root.level = handlers, level
+    structlog.reset_defaults()
+
+
+def test_each_line_is_one_json_object_with_time_level_and_room() -> None:
+    stream = io.StringIO()
+    log_to(stream, "info", {})
+    structlog.get_logger("protocol").info("ready", url="http://127.0.0.1:7717/mcp")
+    logging.getLogger("somebody.else").warning("odd %s", "thing")
+    structlog.get_logger("protocol").debug("not shown")
+    first, second = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert (first["event"], first["level"], first["logger"], first["url"]) == ("ready", "info", "protocol", "http://127.0.0.1:7717/mcp")
+    assert (second["event"], second["level"], second["logger"]) == ("odd thing", "warning", "somebody.else")
+    assert first["timestamp"].endswith("Z")
+
+
+def test_a_secret_of_the_environment_never_reaches_the_log() -> None:
+    stream = io.StringIO()
+    log_to(stream, "info", {"SOME_API_KEY": 'abc"def-123456', "HARMLESS": "value-of-nothing"})
+    try:
+        raise ValueError('key abc"def-123456 was refused')
+    except ValueError:
+        structlog.get_logger("models").exception("failed", told='abc"def-123456', other="value-of-nothing")
+    (line,) = stream.getvalue().splitlines()
+    assert "def-123456" not in line
+    assert "value-of-nothing" in line
+    assert "ValueError" in json.loads(line)["exception"]
