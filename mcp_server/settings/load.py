@@ -1,0 +1,160 @@
+"""From the folders and the command line to `Settings`, or every fault at once."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from mcp_server.errors import ConfigError, Fault
+from mcp_server.policy.chain import Commons
+from mcp_server.policy.guard import guard_rules
+from mcp_server.policy.matching import anchor
+from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode, Rule
+from mcp_server.settings.flags import read_flags
+from mcp_server.settings.gather import Found, gather
+from mcp_server.settings.merge import Merged, guard_layer, lock_faults, merge, said_by
+from mcp_server.settings.places import Places
+from mcp_server.settings.schema import AgentSettings, SettingsFile
+from mcp_server.settings.source import SourceFile
+from mcp_server.settings.trust import Trust
+from mcp_server.settings.values import AgentTuning, Flags, Settings, SourceRead
+
+NO_FLAGS = Flags()
+
+
+def load_settings(*, workspace: Path, places: Places, flags: Flags = NO_FLAGS) -> Settings:
+    """All settings for one workspace.
+
+    Args:
+        workspace: As `check_workspace` gave it: absolute, resolved, fit.
+        places: Where the other files are.
+        flags: The command line.
+
+    Raises:
+        ConfigError: With every fault of every file and flag.
+    """
+    found = gather(workspace, places)
+    said, flag_rules, flag_faults = read_flags(flags)
+    locks = tuple(lock for file in found.managed for lock in file.values.lock)
+    faults = (*found.faults, *flag_faults, *(fault for file in found.managed for fault in lock_faults(file)))
+    if faults:
+        raise ConfigError(faults)
+    roots = _Roots(workspace=workspace, places=places)
+    groups = _group(found)
+    merged = merge((*(said_by(file) for file in groups.single), said), locks)
+    return _settings(found, groups, merged, _commons(groups, roots, flag_rules, locks, trusted=found.trust is Trust.TRUSTED), roots)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Roots:
+    workspace: Path
+    places: Places
+
+    def anchored(self, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+        """Rules as the policy reads them: patterns of paths taken from the workspace, `~/` from the home folder."""
+        workspace, home = self.workspace.as_posix(), self.places.home.resolve().as_posix()
+        return tuple(anchor(rule, workspace, home) for rule in rules)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Groups:
+    """Which file speaks in which layer, in their order."""
+
+    managed: tuple[SourceFile, ...]
+    person: tuple[SourceFile, ...]
+    project: tuple[SourceFile, ...]
+    single: tuple[SourceFile, ...]
+    """Those whose single values are read, weakest first."""
+    notices: tuple[Fault, ...]
+
+
+def _group(found: Found) -> _Groups:
+    trusted = found.trust is Trust.TRUSTED
+    mine = trusted and found.local is not None and found.local.source == "local"
+    project = _present(found.project, None if mine else found.local)
+    person = _present(found.user, found.local if mine else None)
+    heard = project if trusted else ()
+    notices = () if trusted else tuple(_unread(file, found.trust) for file in project)
+    return _Groups(managed=found.managed, person=person, project=project, single=(*found.managed, *heard, *person), notices=notices)
+
+
+def _present(*files: SourceFile | None) -> tuple[SourceFile, ...]:
+    return tuple(file for file in files if file is not None)
+
+
+def _unread(file: SourceFile, trust: Trust) -> Fault:
+    why = "has changed since it was trusted" if trust is Trust.CHANGED else "is not trusted"
+    problem = f"the workspace {why}: of this file only deny and ask rules are heard"
+    return Fault(file=file.document.file, line=None, problem=problem, remedy="read it, then run `remit trust`")
+
+
+def _commons(groups: _Groups, roots: _Roots, flag_rules: tuple[Rule, ...], locks: tuple[str, ...], *, trusted: bool) -> Commons:
+    def rules(files: Iterable[SourceFile]) -> tuple[Rule, ...]:
+        return roots.anchored(rule for file in files for rule in file.rules)
+
+    def edits(files: Iterable[SourceFile]) -> tuple[Rule, ...]:
+        return roots.anchored(rule for file in files for rule in file.guard)
+
+    every = (*groups.managed, *groups.person, *groups.project)
+    return Commons(
+        workspace=roots.workspace.as_posix(),
+        managed=rules(groups.managed),
+        person=(*rules(groups.person), *roots.anchored(flag_rules)),
+        project=rules(groups.project),
+        project_trusted=trusted,
+        guard=guard_layer(_built_in_guard(roots), edits(groups.person), edits(groups.managed), locks),
+        primary_tools=tuple(dict.fromkeys(tool for file in every for tool in file.values.primary_tools)),
+        max_mode=_strictest(file.values.max_mode for file in groups.managed),
+    )
+
+
+def _built_in_guard(roots: _Roots) -> tuple[Rule, ...]:
+    places = roots.places
+    settings = tuple(folder.resolve().as_posix() for folder in (places.config, places.managed))
+    return guard_rules(roots.workspace.as_posix(), places.home.resolve().as_posix(), places.state.resolve().as_posix(), settings)
+
+
+def _strictest(modes: Iterable[Mode | None]) -> Mode | None:
+    return min((mode for mode in modes if mode is not None), key=MODES_STRICTEST_FIRST.index, default=None)
+
+
+def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, roots: _Roots) -> Settings:
+    values = SettingsFile.model_validate(merged.values)
+    return Settings(
+        commons=commons,
+        agents=MappingProxyType(_agents(groups, values.agents, roots)),
+        trust=found.trust,
+        folder=found.folder,
+        agent=values.agent,
+        mode=values.mode,
+        model=values.model,
+        small_model=values.small_model,
+        tools=None if values.tools is None else tuple(values.tools),
+        roles=values.roles,
+        providers=MappingProxyType(dict(values.providers)),
+        limits=values.limits,
+        rulings=values.rulings,
+        origins=MappingProxyType(dict(merged.origins)),
+        sources=tuple(
+            SourceRead(source=file.source, file=file.document.file) for file in (*groups.managed, *groups.project, *groups.person)
+        ),
+        notices=(*groups.notices, *merged.notices),
+    )
+
+
+def _agents(groups: _Groups, singles: Mapping[str, AgentSettings], roots: _Roots) -> dict[str, AgentTuning]:
+    every = (*groups.managed, *groups.person)
+    names = dict.fromkeys(name for file in every for name in file.values.agents)
+    return {
+        name: AgentTuning(
+            person=_rules_of(name, groups.person, roots),
+            managed=_rules_of(name, groups.managed, roots),
+            origin=next(f"{file.document.file}:{file.document.line(('agents', name))}" for file in every if name in file.values.agents),
+            **singles.get(name, AgentSettings()).model_dump(exclude={"permission"}),
+        )
+        for name in names
+    }
+
+
+def _rules_of(name: str, files: Sequence[SourceFile], roots: _Roots) -> tuple[Rule, ...]:
+    return roots.anchored(rule for file in files for rule in file.agents.get(name, ()))

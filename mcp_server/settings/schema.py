@@ -1,0 +1,220 @@
+"""What a settings file may hold, as pydantic models: the check of a file and the source of its reference page.
+
+Rules stay as they were written here (`Written`); `rules` reads them. Every key names the sources that may set it.
+"""
+
+import re
+from typing import Annotated, Any, Literal, cast, get_args
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+
+from mcp_server.policy.values import Mode
+from mcp_server.settings.vocabulary import tool_complaint
+
+Source = Literal["managed", "user", "local", "project", "cli"]
+"""Where a value is written. `local` and `project` lie in the workspace; only the first four are files."""
+
+SOURCES: tuple[Source, ...] = get_args(Source)
+PERSONAL: tuple[Source, ...] = ("managed", "user", "local")
+EVERYWHERE: tuple[Source, ...] = ("managed", "user", "local", "project")
+
+ACTION_SCHEMA: dict[str, object] = {"enum": ["allow", "ask", "deny"]}
+RULE_SCHEMA: dict[str, object] = {
+    "type": "object",
+    "required": ["permission", "action"],
+    "additionalProperties": False,
+    "properties": {
+        "permission": {"type": "string"},
+        "pattern": {"type": "string", "default": "*"},
+        "action": ACTION_SCHEMA,
+        "scope": {"enum": ["tree", "self"], "default": "tree"},
+        "when": {"type": "object"},
+        "reason": {"type": "string"},
+        "opaque": {"const": "allow"},
+        "answer_by": {"type": "string"},
+        "reach": {"enum": ["once", "session", "tree"]},
+    },
+}
+RULES_SCHEMA: dict[str, object] = {
+    "anyOf": [
+        {
+            "type": "object",
+            "additionalProperties": {"anyOf": [ACTION_SCHEMA, {"type": "object", "additionalProperties": ACTION_SCHEMA}]},
+        },
+        {"type": "array", "items": RULE_SCHEMA},
+    ]
+}
+
+Written = Annotated[object, WithJsonSchema(RULES_SCHEMA)]
+"""Rules as they stand in the file: a map or a list."""
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+"""An agent's name: it stands in tool arguments, prompts and file names."""
+
+MODEL = re.compile(r"[A-Za-z0-9_.-]+[:/].+")
+
+
+def _model(text: str) -> str:
+    if not MODEL.fullmatch(text):
+        raise ValueError("is not of the form provider:model; write it so, e.g. anthropic:claude-sonnet-4-5")
+    return text.strip()
+
+
+def _address(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("is not an http or https address; write it whole, e.g. https://models.example.org/v1")
+    if parts.username or parts.password or parts.query:
+        raise ValueError("holds a user, a password or a query; remove it: keys come by `api_key_env` or `api_key_file`")
+    return text.rstrip("/")
+
+
+def _name(text: str) -> str:
+    if not NAME.fullmatch(text):
+        raise ValueError("is not a name; use lower-case letters, digits and -, at most 40, a letter or digit first")
+    return text
+
+
+def _variable(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
+        raise ValueError("is not the name of an environment variable; put the key into one, and write its name here")
+    return text
+
+
+def _tool(text: str) -> str:
+    complaint = tool_complaint(text)
+    if complaint is not None:
+        raise ValueError("; ".join(complaint))
+    return text
+
+
+ModelName = Annotated[str, AfterValidator(_model)]
+AgentName = Annotated[str, AfterValidator(_name)]
+ToolName = Annotated[str, AfterValidator(_tool)]
+Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
+ModeWord = Annotated[Mode, Field(strict=False)]
+
+
+class Block(BaseModel):
+    """One map of a file. Unknown keys are faults, and words are not turned into numbers."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def key(default: object, says: str, *, example: object, sources: tuple[Source, ...] = ()) -> Any:  # the field's own type rules
+    """A field: its default, what it is, one example, and who may set it (empty: as the block around it)."""
+    extra: dict[str, Any] = {"sources": list(sources)} if sources else {}
+    return Field(default, description=says, examples=[example], json_schema_extra=extra)
+
+
+class Limits(Block):
+    """How far a tree of runs may go. Seconds, counts and characters."""
+
+    depth: Annotated[int, Field(ge=0, le=8)] = key(2, "How deep a tree of sessions may get; 0: no children.", example=2)
+    children: Annotated[int, Field(ge=1, le=64)] = key(8, "Children of one session at work at once.", example=4)
+    steps: Annotated[int, Field(ge=1, le=1000)] = key(50, "Model turns of one run, where the agent sets none.", example=30)
+    timeout: Seconds = key(1800.0, "Seconds of one run, where the agent sets none. Waiting for a person does not count.", example=900)
+    tokens: Annotated[int, Field(ge=1)] | None = key(None, "Tokens of one run, in and out; absent: no limit.", example=200000)
+    prompt_deadline: Seconds = key(600.0, "Seconds that a person has to answer, from when the prompt is shown.", example=300)
+    task_wait: Annotated[float, Field(ge=0, le=240)] = key(
+        45.0, "Seconds after which `task` answers that the child is still running. Clients often stop waiting after 60.", example=45
+    )
+    inline_result: Annotated[int, Field(ge=500, le=1_000_000)] = key(
+        20_000, "Longest result of a child, in characters, that is given whole; a longer one is summarised.", example=8000
+    )
+    root_silence: Seconds = key(43200.0, "Seconds of silence after which a shared root session ends.", example=3600)
+
+
+class RulingLimits(Block):
+    """How long a person's rulings stand. Seconds."""
+
+    session_expiry: Seconds = key(3600.0, "Silence of its session after which a `session` ruling lapses.", example=600)
+    once_expiry: Seconds = key(600.0, "How long an `allow once` waits to be used.", example=120)
+
+
+class Roles(Block):
+    """Which hidden agents do the server's own small jobs."""
+
+    summary: AgentName = key("summary", "Sums up a child's result that is too long.", example="summary")
+    title: AgentName = key("title", "Names root sessions.", example="title")
+    compaction: AgentName = key("compaction", "Shortens a long transcript.", example="compaction")
+
+
+class Provider(Block):
+    """Where a provider of models is reached. Keys are named, never written."""
+
+    base_url: Annotated[str, AfterValidator(_address)] | None = key(
+        None, "An OpenAI-compatible address; absent: the provider's own.", example="http://127.0.0.1:11434/v1"
+    )
+    api_key_env: Annotated[str, AfterValidator(_variable)] | None = key(
+        None, "The environment variable that holds the key.", example="WORK_API_KEY"
+    )
+    api_key_file: str | None = key(None, "A file that holds the key and nothing else.", example="~/.secrets/work-key")
+
+
+class AgentSettings(Block):
+    """What settings say of one agent, on top of its definition."""
+
+    permission: Written = key(None, "Rules that end its agent layer, and the layer of who writes them.", example={"bash": "ask"})
+    model: ModelName | None = key(None, "The model it uses.", example="anthropic:claude-sonnet-4-5")
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = key(None, "Sampling temperature.", example=0.2)
+    top_p: Annotated[float, Field(gt=0, le=1)] | None = key(None, "Nucleus sampling.", example=0.9)
+    steps: Annotated[int, Field(ge=1, le=1000)] | None = key(None, "Model turns of one run.", example=20)
+    timeout: Seconds | None = key(None, "Seconds of one run.", example=600)
+    disable: bool | None = key(None, "Leave the agent out.", example=True)
+
+
+class SettingsFile(Block):
+    """A settings file as it is written."""
+
+    permission: Written = key(
+        None, "Rules of this source's layer.", example={"bash": {"*": "ask", "git status *": "allow"}}, sources=EVERYWHERE
+    )
+    agents: dict[AgentName, AgentSettings] = key(
+        {}, "Settings of single agents, by name.", example={"build": {"steps": 80}}, sources=PERSONAL
+    )
+    agent: AgentName = key("build", "The agent that a client's own calls run as.", example="plan", sources=("managed", "user", "cli"))
+    mode: ModeWord = key(Mode.DEFAULT, "What answers where no rule speaks.", example="acceptEdits", sources=("managed", "user", "cli"))
+    max_mode: ModeWord | None = key(None, "The least strict mode that anybody may choose.", example="acceptEdits", sources=("managed",))
+    model: ModelName | None = key(
+        None, "The model of agents that name none.", example="anthropic:claude-sonnet-4-5", sources=(*EVERYWHERE, "cli")
+    )
+    small_model: ModelName | None = key(
+        None, "The model of the hidden agents that name none; absent: `model`.", example="openai:gpt-5-mini", sources=EVERYWHERE
+    )
+    roles: Roles = key(
+        Roles(), "Which hidden agents do the server's own small jobs.", example={"title": "title"}, sources=("managed", "user")
+    )
+    providers: dict[str, Provider] = key(
+        {},
+        "Where providers are reached, by the name before the `:` of a model.",
+        example={"work": {"base_url": "https://models.example.org/v1", "api_key_env": "WORK_API_KEY"}},
+        sources=("managed", "user"),
+    )
+    primary_tools: list[ToolName] = key(
+        [], "Tools that no child may use. Lists of all sources add up.", example=["webfetch"], sources=EVERYWHERE
+    )
+    tools: list[ToolName] | None = key(
+        None, "The tools that are offered; absent: all, empty: none.", example=["read", "grep", "task"], sources=(*EVERYWHERE, "cli")
+    )
+    limits: Limits = key(Limits(), "How far runs may go.", example={"depth": 1}, sources=PERSONAL)
+    rulings: RulingLimits = key(RulingLimits(), "How long rulings stand.", example={"session_expiry": 600}, sources=("managed", "user"))
+    guard: Written = key(
+        None,
+        "Rules added to the built-in guard. An allow there only takes the guard's own word back.",
+        example={"read": {"*/fixtures/.env": "allow"}},
+        sources=PERSONAL,
+    )
+    lock: list[str] = key(
+        [],
+        "Keys, with dots, whose managed value nobody may change; `guard` or `guard.<permission>` locks the guard.",
+        example=["mode", "limits.depth", "guard.read"],
+        sources=("managed",),
+    )
+
+
+def allowed_sources(name: str) -> tuple[Source, ...]:
+    """Who may set a key of `SettingsFile`."""
+    extra = cast("dict[str, list[str]]", SettingsFile.model_fields[name].json_schema_extra)
+    return tuple(source for source in SOURCES if source in extra["sources"])

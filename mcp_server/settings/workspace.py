@@ -1,0 +1,55 @@
+"""Which folders may be a workspace."""
+
+import os
+from pathlib import Path
+
+from mcp_server.errors import WorkspaceRefused
+from mcp_server.settings.places import Places
+
+LINE = "--workspace /path/to/project"
+"""What to put into a client's configuration."""
+
+
+def check_workspace(folder: Path, places: Places) -> Path:
+    """The folder's real path, where an agent may be let into it.
+
+    Raises:
+        WorkspaceRefused: It is the root of a file system, the home folder or one above it, Remit's own folders, one
+            inside them or above them, or no folder at all. The text has the line for the client's configuration.
+    """
+    if "\0" in str(folder):
+        raise _refused(folder, "its name holds a NUL")
+    try:
+        real = folder.expanduser().resolve(strict=True)
+    except (OSError, RuntimeError) as error:
+        raise _refused(folder, "it does not exist or cannot be reached") from error
+    if not real.is_dir():
+        raise _refused(real, "it is not a folder")
+    if real.parent == real:
+        raise _refused(real, "it is the root of the file system")
+    if _holds(real, places.home):
+        raise _refused(real, "it is the home folder or holds it")
+    for words, own in (("state", places.state), ("configuration", places.config), ("managed settings", places.managed)):
+        if _holds(real, own) or _holds(own, real):
+            raise _refused(real, f"it is Remit's own {words} folder, or lies in it or around it")
+    return real
+
+
+def _holds(outer: Path, inner: Path) -> bool:
+    """`inner` is `outer` or lies in it. Compared as the file system does, so that case and second mounts do not matter."""
+    inner = inner.resolve()
+    return any(_same(outer, candidate) for candidate in (inner, *inner.parents))
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return one == other
+
+
+def _refused(folder: Path, why: str) -> WorkspaceRefused:
+    return WorkspaceRefused(
+        f"{folder} cannot be a workspace: {why}. Name a project's folder: "
+        f"put `{LINE}` behind `remit serve` in your client's configuration, or start it in such a folder."
+    )
