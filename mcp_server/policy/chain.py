@@ -5,8 +5,16 @@ Nothing is copied from one session's list into another's: an ancestor is heard a
 
 from dataclasses import dataclass
 
-from mcp_server.policy.values import Layer, Mode, Rule
+from mcp_server.policy import derived
+from mcp_server.policy.layers import Held
+from mcp_server.policy.values import MODES_STRICTEST_FIRST, Action, Layer, LayerKind, Mode, Reach, Rule
 from mcp_server.policy.verdicts import Ruling, SessionId
+
+MANAGED_OWNER = "managed settings"
+PERSON_OWNER = "user settings"
+PROJECT_OWNER = "project settings"
+GUARD_OWNER = "built-in guard"
+RULED_OWNER = "the person"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,3 +62,86 @@ class Authority:
     may_ask: bool
     rulings: tuple[Ruling, ...]
     """The allow rulings that can reach this session. Denials are a layer."""
+
+
+def authority(chain: tuple[Member, ...], commons: Commons, rulings: tuple[Ruling, ...] = ()) -> Authority:
+    """The authority of the chain's last session. `chain` is root first and not empty."""
+    *ancestors, own = chain
+    layers = [
+        *_shared(own, commons),
+        _layer(LayerKind.AGENT, agent_owner(own), own.rules),
+        *(layer for member in ancestors for layer in _ceilings(member, commons, child=member is not chain[0])),
+        *_derived(LayerKind.DERIVED, own, commons, child=bool(ancestors)),
+        *_ruled(chain, rulings),
+    ]
+    return Authority(
+        layers=tuple(layers),
+        mode=effective_mode(chain, commons.max_mode),
+        # A session that must not be disturbed keeps its descendants from disturbing through it.
+        may_ask=all(member.may_ask for member in chain),
+        rulings=tuple(each for each in rulings if _reaches(each, chain)),
+    )
+
+
+def effective_mode(chain: tuple[Member, ...], max_mode: Mode | None = None) -> Mode:
+    """Root first: each the stricter of its parent's and its own; unset is the parent's, a root's `default`."""
+    asked = [member.mode for member in chain if member.mode is not None]
+    root = [Mode.DEFAULT] if chain[0].mode is None else []
+    return stricter(*root, *asked, *([] if max_mode is None else [max_mode]))
+
+
+def stricter(*modes: Mode) -> Mode:
+    """The strictest of them."""
+    return min(modes, key=MODES_STRICTEST_FIRST.index)
+
+
+def agent_owner(member: Member) -> str:
+    """`Layer.owner` of an agent's rules: the same where they are its own layer and where they are a ceiling."""
+    return f"agent {member.agent}"
+
+
+def _layer(kind: LayerKind, owner: str, rules: tuple[Rule, ...], *, may_allow: bool = True) -> Layer:
+    return Layer(kind=kind, owner=owner, rules=rules, may_allow=may_allow)
+
+
+def _shared(own: Member, commons: Commons) -> tuple[Layer, ...]:
+    return (
+        _layer(LayerKind.MANAGED, MANAGED_OWNER, derived.joined(commons.managed, own.managed)),
+        _layer(LayerKind.PERSON, PERSON_OWNER, derived.joined(commons.person, own.person)),
+        _layer(LayerKind.PROJECT, PROJECT_OWNER, commons.project, may_allow=commons.project_trusted),
+        _layer(LayerKind.GUARD, GUARD_OWNER, commons.guard, may_allow=False),
+    )
+
+
+def _ceilings(member: Member, commons: Commons, *, child: bool) -> tuple[Layer, ...]:
+    """An ancestor's agent layer and derived layer. What the operator forbids its agent is no less a limit of its subtree."""
+    managed = (_layer(LayerKind.CEILING, MANAGED_OWNER, member.managed, may_allow=False),) if member.managed else ()
+    return (
+        _layer(LayerKind.CEILING, agent_owner(member), member.rules, may_allow=False),
+        *managed,
+        *_derived(LayerKind.CEILING, member, commons, child=child),
+    )
+
+
+def _derived(kind: LayerKind, member: Member, commons: Commons, *, child: bool) -> tuple[Layer, ...]:
+    lists: list[tuple[Rule, ...]] = []
+    if child:
+        lists += [derived.named(Held(member.rules)), derived.primary_only(commons.primary_tools)]
+    if member.narrowed is not None:
+        lists.append(derived.left_over(member.narrowed))
+    owner = f"limits of {member.agent} as a subagent"
+    return tuple(_layer(kind, owner, rules, may_allow=False) for rules in lists if rules)
+
+
+def _ruled(chain: tuple[Member, ...], rulings: tuple[Ruling, ...]) -> tuple[Layer, ...]:
+    members = {member.session_id for member in chain}
+    denied = tuple(each.rule for each in rulings if each.rule.action is Action.DENY and each.session_id in members)
+    return (_layer(LayerKind.RULED, RULED_OWNER, denied, may_allow=False),) if denied else ()
+
+
+def _reaches(ruling: Ruling, chain: tuple[Member, ...]) -> bool:
+    if ruling.rule.action is not Action.ALLOW:
+        return False
+    if ruling.reach is Reach.TREE:
+        return any(member.session_id == ruling.session_id for member in chain)
+    return ruling.session_id == chain[-1].session_id

@@ -1,0 +1,86 @@
+"""What a command might do that no request of its call names, and which rules could speak of that.
+
+The guard's rules are left out: they stand in every session, and would make every command ask.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from mcp_server.policy import layers, wildcards
+from mcp_server.policy.layers import Held
+from mcp_server.policy.values import Action, CommandValue, Layer, LayerKind, Rule
+from mcp_server.policy.verdicts import Opinion
+
+EFFECTS = ("edit", "read", "webfetch")
+"""What a program may do besides being run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concern:
+    """The strictest that a layer could say of something unseen, and the rule that says it."""
+
+    action: Action
+    rule: Rule
+
+
+def concern(rules: tuple[Rule, ...], permissions: tuple[str, ...]) -> Concern | None:
+    """A deny or ask of one of `permissions` that could apply; a deny only where the permission is wholly denied."""
+    return _concern(Held(rules), permissions)
+
+
+@lru_cache(maxsize=1024)
+def _concern(held: Held, permissions: tuple[str, ...]) -> Concern | None:
+    found = [each for permission in permissions if (each := _of(held.rules, permission)) is not None]
+    return max(found, key=lambda each: each.action, default=None)
+
+
+def _of(rules: tuple[Rule, ...], permission: str) -> Concern | None:
+    """From the last rule back to the first that speaks of every value: what stands before that one is superseded."""
+    closing: Rule | None = None
+    softened = False
+    for rule in reversed(rules):
+        if not wildcards.matches(rule.permission, permission):
+            continue
+        whole = wildcards.blanket(rule.pattern)
+        if rule.action is Action.ALLOW:
+            if whole and not rule.when:
+                break
+            softened = softened or not rule.when
+            continue
+        if whole:
+            if rule.action is Action.DENY and not softened:
+                return Concern(action=Action.DENY, rule=rule)
+            closing = closing or rule
+            break
+        softened = softened or rule.action is Action.ASK
+        closing = closing or rule
+    return None if closing is None else Concern(action=Action.ASK, rule=closing)
+
+
+def effects_opinion(layer: Layer, permission: str, value: CommandValue, arguments: Mapping[str, Any]) -> Opinion | None:
+    """What the layer says of effects that are not known. Its own allow for the command vouches against its own rules only."""
+    if layer.kind is LayerKind.GUARD:
+        return None
+    rules = layers.heard(layer)
+    found = concern(rules, EFFECTS)
+    if found is None:
+        return None
+    own = layers.last_match(rules, permission, value, arguments)
+    if own is not None and own.action is Action.ALLOW and layers.vouches(own, value):
+        return None
+    does = "denies" if found.action is Action.DENY else "limits"
+    note = f"what the command would do is not known, and this rule {does} what it could"
+    return Opinion(layer=layer, action=found.action, rule=found.rule, note=note)
+
+
+def hidden_rule(heard: tuple[Layer, ...]) -> Rule | None:
+    """A deny or ask that could apply to a command that cannot be read."""
+    for layer in heard:
+        if layer.kind is LayerKind.GUARD:
+            continue
+        found = concern(layers.heard(layer), ("bash", *EFFECTS))
+        if found is not None:
+            return found.rule
+    return None
