@@ -37,6 +37,11 @@ class TurnRequest:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+MALFORMED = "__malformed__"
+"""The one key of a call's arguments where the model sent something that is no JSON object; the value is what it sent,
+shortened. Never an argument of a tool: the gate refuses such a call as malformed, with words that the model can act on."""
+
+
 class ModelBackend(Protocol):
     """Gives turns."""
 

@@ -1,0 +1,50 @@
+"""What a model string says: a scripted file, or a provider and its model. Reads the string alone, no file and no setting."""
+
+import re
+from dataclasses import dataclass
+
+from mcp_server.errors import ModelNotConfigured
+
+SCRIPTED = "scripted:"
+FORMS = "`provider:model` (for example `anthropic:claude-sonnet-4-5`) or `scripted:<file>`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedModel:
+    """Turns come from a file."""
+
+    file: str
+    """As written; relative ones are taken from the back end's base folder."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderModel:
+    """Turns come from a provider."""
+
+    provider: str
+    model: str
+
+
+ModelName = ScriptedModel | ProviderModel
+
+
+def parse_model(text: str, agent: str) -> ModelName:
+    """The parts of a model string. The first `:` or `/` ends the provider's name; what follows is the model's, as it stands.
+
+    Raises:
+        ModelNotConfigured: Nothing is set, or the string names no provider or no model.
+    """
+    text = text.strip()
+    if not text:
+        raise ModelNotConfigured(
+            f"no model is set for agent `{agent}`: set `model` in your settings or in the agent's definition, as {FORMS}"
+        )
+    if text.startswith(SCRIPTED):
+        file = text.removeprefix(SCRIPTED).strip()
+        if not file:
+            raise ModelNotConfigured(f"the model `{text}` of agent `{agent}` names no file: write `scripted:<file>`")
+        return ScriptedModel(file=file)
+    match = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9_.-]*)[:/](\S+)", text)
+    if match is None:
+        raise ModelNotConfigured(f"`{text[:100]}` (model of agent `{agent}`) names no provider and model: write {FORMS}")
+    return ProviderModel(provider=match[1].lower(), model=match[2])

@@ -1,0 +1,70 @@
+"""Turns from a provider, over the network. Below it are the modules that know the library which speaks to providers
+(`direct` and what that imports); they are loaded when the first turn is asked for, and nothing else imports them.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import anyio
+import anyio.to_thread
+
+from mcp_server.errors import ModelNotConfigured
+from mcp_server.records import ModelTurn
+from mcp_server.sessions.models.base import TurnRequest
+from mcp_server.sessions.models.endpoints import Endpoint, ProviderConfig, ProviderLimits, endpoint_of
+from mcp_server.sessions.models.names import ProviderModel
+from mcp_server.sessions.models.scrub import secrets_of
+
+
+class DirectTurn(Protocol):
+    """What `direct.turn` promises."""
+
+    async def __call__(
+        self,
+        request: TurnRequest,
+        endpoint: Endpoint,
+        *,
+        limits: ProviderLimits,
+        secrets: tuple[str, ...],
+        pause: Callable[[float], Awaitable[None]],
+    ) -> ModelTurn: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderBackend:
+    """Gives the turns of every model string that names a provider."""
+
+    providers: Mapping[str, ProviderConfig] = field(default_factory=dict[str, ProviderConfig])
+    """By name. A provider that is not listed is reached at its own address, its key taken from its usual variable."""
+    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ), repr=False)
+    limits: ProviderLimits = field(default_factory=ProviderLimits)
+    pause: Callable[[float], Awaitable[None]] = anyio.sleep
+    """Waits so many seconds between two tries."""
+
+    async def turn(self, request: TurnRequest, name: ProviderModel) -> ModelTurn:
+        """As `ModelBackend.turn`, the model string taken apart already."""
+        endpoint = self.endpoint(name)
+        direct_turn = await anyio.to_thread.run_sync(_load)
+        secrets = secrets_of(self.environment, endpoint.key)
+        return await direct_turn(request, endpoint, limits=self.limits, secrets=secrets, pause=self.pause)
+
+    def endpoint(self, name: ProviderModel) -> Endpoint:
+        """Where the turn goes.
+
+        Raises:
+            ModelNotConfigured: Its key is not there, or its address is none.
+        """
+        return endpoint_of(name, self.providers, self.environment)
+
+
+def _load() -> DirectTurn:
+    try:
+        from mcp_server.sessions.models import direct  # noqa: PLC0415 - pydantic-ai takes 0.6 s to load, and is an extra
+    except ImportError as error:
+        raise ModelNotConfigured(
+            f"models of providers need a library that is not installed ({error.name}): "
+            "install Remit with the extra `openai`, `anthropic` or `google`, or use a `scripted:<file>` model"
+        ) from None
+    return direct.turn
