@@ -2,7 +2,7 @@
 
 import json
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +66,7 @@ class OpenAIServer:
 
 
 @asynccontextmanager
-async def openai_server(*answers: Response) -> AsyncIterator[OpenAIServer]:
+async def openai_server(*answers: Response) -> AsyncGenerator[OpenAIServer]:
     """A server on a free port of this machine, until the block is left."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))

@@ -157,13 +157,8 @@ class _Reader:
     def turn(self, place: Place, written: Plain) -> ScriptedTurn:
         fields = self.mapping(place, written, "a turn", f"write one of {', '.join(TURN_KEYS)}")
         self.known(place, fields, TURN_KEYS)
-        if not fields.keys() & {"text", "calls", "fail"}:
-            self.fault(place, "the turn says nothing", "give it `text`, `calls` or `fail`")
-        if "fail" in fields and fields.keys() & {"text", "calls", "usage"}:
-            self.fault((*place, "fail"), "a turn that fails says nothing else", "take `text`, `calls` and `usage` away, or `fail`")
-        hold = self.text(place, fields, "await")
-        if hold is not None and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", hold):
-            self.fault((*place, "await"), "an event's name is letters, digits, `-` and `_`, 64 at most", "give it such a name")
+        if isinstance(written, dict):
+            self.sense(place, fields)
         calls = self.items((*place, "calls"), fields["calls"], "`calls`", "write a list of calls") if "calls" in fields else []
         tokens = self.usage((*place, "usage"), fields.get("usage", {}))
         return ScriptedTurn(
@@ -171,11 +166,23 @@ class _Reader:
             text=self.text(place, fields, "text") or "",
             calls=tuple(self.call((*place, "calls", i), call) for i, call in enumerate(calls)),
             expect=self.pattern(place, fields, "expect"),
-            hold=hold,
+            hold=self.event(place, fields),
             fail=self.text(place, fields, "fail"),
             input_tokens=tokens.get("input_tokens", 0),
             output_tokens=tokens.get("output_tokens", 0),
         )
+
+    def sense(self, place: Place, fields: Mapping[str, Plain]) -> None:
+        if fields.keys() <= set(TURN_KEYS) and not fields.keys() & {"text", "calls", "fail"}:
+            self.fault(place, "the turn says nothing", "give it `text`, `calls` or `fail`")
+        if "fail" in fields and fields.keys() & {"text", "calls", "usage"}:
+            self.fault((*place, "fail"), "a turn that fails says nothing else", "take `text`, `calls` and `usage` away, or `fail`")
+
+    def event(self, place: Place, fields: Mapping[str, Plain]) -> str | None:
+        name = self.text(place, fields, "await")
+        if name is not None and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+            self.fault((*place, "await"), "an event's name is letters, digits, `-` and `_`, 64 at most", "give it such a name")
+        return name
 
     def call(self, place: Place, written: Plain) -> ScriptedCall:
         fields = self.mapping(place, written, "a call", "write `tool` and `arguments`")
