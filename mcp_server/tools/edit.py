@@ -34,11 +34,12 @@ class EditTool:
         name="edit",
         title="Edit a file",
         description=(
-            "Replaces text in a file. oldString must be the exact text, white space and indentation included, without the line numbers that "
-            "read shows, and must match exactly once: give as many lines around it as make it unique, or set replaceAll to change every match. "
-            "Read the file first in this session; the edit is refused if the file changed since. Line ends, byte order mark and mode are kept. "
-            "An empty oldString creates a new file with newString as its content (or fills an empty one). Returns a short diff. "
-            "For several edits of one file call edit several times; to replace a whole file use write."
+            "Replaces text in a file. oldString must be the exact text, white space and indentation included, without the line "
+            "numbers that read shows, and must match exactly once: give as many lines around it as make it unique, or set "
+            "replaceAll to change every match. Read the file first in this session; the edit is refused if the file changed since. "
+            "Line ends, byte order mark and mode are kept. An empty oldString creates a new file with newString as its content (or "
+            "fills an empty one). Returns a short diff. For several edits of one file call edit several times; to replace a whole "
+            "file use write."
         ),
         arguments=EditArguments,
         hints=Hints(destructive=True),

@@ -7,7 +7,7 @@ elsewhere (Windows, not run here) the path is resolved again just before it is o
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ class Place:
 
 
 @contextmanager
-def place_of(resolved: str) -> Iterator[Place]:
+def place_of(resolved: str) -> Generator[Place]:
     """The path's folder, held open.
 
     Raises:
@@ -63,7 +63,7 @@ def place_of(resolved: str) -> Iterator[Place]:
 
 
 @contextmanager
-def folder_of(resolved: str) -> Iterator[int]:
+def folder_of(resolved: str) -> Generator[int]:
     """The folder itself, held open. Needs a system that walks."""
     folder = _walk(resolved)
     try:
@@ -81,7 +81,7 @@ def look(place: Place) -> os.stat_result | None:
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[tuple[int, os.stat_result]]:
+def opened(place: Place) -> Generator[tuple[int, os.stat_result]]:
     """The regular file there, opened to be read; never waits for a writer or a device.
 
     Raises:

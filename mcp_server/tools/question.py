@@ -45,10 +45,11 @@ QUESTION_SPEC = ToolSpec(
     name="question",
     title="Ask the person",
     description=(
-        "Asks the person who started this work one to four questions and waits for the answers. Use it when the work cannot go on well without a "
-        "decision that only they can make: a choice between designs, a missing requirement, a preference. Offer short options where you can; "
-        "put the one you would take first. Do not ask what you can find out yourself, and never ask here for permission to use a tool: "
-        "that is asked for you when the rules want it, and an answer here does not grant it."
+        "Asks the person who started this work one to four questions and waits for the answers. Use it when the work cannot go "
+        "on well without a decision that only they can make: a choice between designs, a missing requirement, a preference. "
+        "Offer short options where you can; put the one you would take first. Do not ask what you can find out yourself, and "
+        "never ask here for permission to use a tool: that is asked for you when the rules want it, and an answer here does not"
+        " grant it."
     ),
     arguments=QuestionArguments,
     hints=Hints(read_only=True, destructive=False),

@@ -45,10 +45,11 @@ class ReadTool:
         name="read",
         title="Read a file",
         description=(
-            "Reads a file. Text comes back as numbered lines (`12: text`; the number is not part of the file), at most 2,000 lines or 50 KiB "
-            "a call; a longer file says at which offset to go on. Lines over 2,000 characters are cut. PNG, JPEG, GIF and WebP images come back "
-            "as images; other binary files are refused with their kind. Read a file before you edit or overwrite it. "
-            "To find files use glob, to search in them grep, to see a folder list. Several reads may be called at once."
+            "Reads a file. Text comes back as numbered lines (`12: text`; the number is not part of the file), at most 2,000 lines "
+            "or 50 KiB a call; a longer file says at which offset to go on. Lines over 2,000 characters are cut. PNG, JPEG, GIF and"
+            " WebP images come back as images; other binary files are refused with their kind. Read a file before you edit or "
+            "overwrite it. To find files use glob, to search in them grep, to see a folder list. Several reads may be called at "
+            "once."
         ),
         arguments=ReadArguments,
         hints=Hints(read_only=True, destructive=False, idempotent=True),

@@ -8,7 +8,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
@@ -39,7 +39,7 @@ class Current:
 
 
 @asynccontextmanager
-async def held(resolved: str) -> AsyncIterator[Place]:
+async def held(resolved: str) -> AsyncGenerator[Place]:
     """The path's folder, open and locked against other writes of ours, in this process or another.
 
     Raises:
@@ -161,7 +161,7 @@ def _sync_folder(place: Place) -> None:
 
 
 @contextmanager
-def _lockable(place: Place) -> Iterator[int | None]:
+def _lockable(place: Place) -> Generator[int | None]:
     """The folder opened so that it can be locked and synced; None where the system has no such thing."""
     if not WALKS or place.folder is None:
         yield None

@@ -36,7 +36,7 @@ def stamp(found: os.stat_result, content: bytes | None) -> Stamp:
 
 
 async def remember(context: ToolContext, path: PathValue, seen: Stamp) -> None:
-    """This session has seen the file so."""
+    """Keep what this session saw of the file."""
     await context.store.set_state(context.session_id, _key(path), json.dumps(asdict(seen)))
 
 

@@ -54,9 +54,9 @@ class TodoWriteTool:
         name="todowrite",
         title="Write the to-do list",
         description=(
-            "Replaces this session's to-do list. Use it for work of three steps or more: write the steps down, keep exactly one in_progress, "
-            "mark each completed as soon as it is done, cancelled when it is no longer needed. Always give the whole list. "
-            "Leave it out for a single simple step."
+            "Replaces this session's to-do list. Use it for work of three steps or more: write the steps down, keep exactly one "
+            "in_progress, mark each completed as soon as it is done, cancelled when it is no longer needed. Always give the whole "
+            "list. Leave it out for a single simple step."
         ),
         arguments=TodoWriteArguments,
         hints=Hints(destructive=False, idempotent=True),

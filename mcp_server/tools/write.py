@@ -31,9 +31,9 @@ class WriteTool:
         name="write",
         title="Write a file",
         description=(
-            "Writes a whole file: creates it, with the folders on the way inside the workspace, or replaces all of its content. "
-            "An existing file must have been read in this session, and is not overwritten if it changed since. "
-            "The content is written exactly as given; the file's mode is kept. To change a part of a file use edit."
+            "Writes a whole file: creates it, with the folders on the way inside the workspace, or replaces all of its content. An "
+            "existing file must have been read in this session, and is not overwritten if it changed since. The content is written "
+            "exactly as given; the file's mode is kept. To change a part of a file use edit."
         ),
         arguments=WriteArguments,
         hints=Hints(destructive=True, idempotent=True),
