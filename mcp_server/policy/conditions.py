@@ -5,7 +5,7 @@ An argument that is absent, or not of the tested type, is a doubt: it makes a de
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from mcp_server.policy import wildcards
 from mcp_server.policy.values import Condition
@@ -67,17 +67,17 @@ def _among(choices: Sequence[Any], found: object) -> bool | None:
     return False if False in answers else None
 
 
-def _same(wanted: Any, found: Any) -> bool | None:
+def _same(wanted: object, found: object) -> bool | None:
     """None: not of the same type. JSON's types, in which `true` is no number and 1 is 1.0."""
     if _number(wanted) is not None and _number(found) is not None:
         return wanted == found
     if isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
-        return _alike(list[Any](wanted), list[Any](found))  # pyright: ignore[reportUnknownArgumentType] - JSON
-    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
-        wanted, found = dict[Any, Any](wanted), dict[Any, Any](found)  # pyright: ignore[reportUnknownArgumentType] - JSON
-        return wanted.keys() == found.keys() and _alike(list(wanted.values()), [found[name] for name in wanted])
+        return _alike(cast("Sequence[object]", wanted), cast("Sequence[object]", found))
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        left, right = cast("dict[str, object]", wanted), cast("dict[str, object]", found)
+        return left.keys() == right.keys() and _alike(list(left.values()), [right[name] for name in left])
     return wanted == found if type(wanted) is type(found) else None
 
 
-def _alike(wanted: list[Any], found: list[Any]) -> bool:
+def _alike(wanted: Sequence[object], found: Sequence[object]) -> bool:
     return len(wanted) == len(found) and all(_same(one, other) is True for one, other in zip(wanted, found, strict=True))

@@ -65,7 +65,7 @@ def _decide_value(authority: Authority, request: Request, value: Value, digest: 
     heard = max((each.action for each in said if each.action is not None), default=None)
     if heard is Action.DENY:
         return case.ends(Action.DENY, Step.DENY)
-    new = _widens(case)
+    new = _spawn_asks(case)
     if heard is Action.ASK:
         return _ask(case, Step.ASK, (*rulings.asks_of(said), *new))
     if new:
@@ -77,10 +77,10 @@ def _decide_value(authority: Authority, request: Request, value: Value, digest: 
     return _ask(case, Step.MODE, (AskRef(owner=rulings.SILENCE, rule=request.permission),))
 
 
-def _widens(case: _Case) -> tuple[AskRef, ...]:
-    if not isinstance(case.asked.value, SpawnValue) or case.authority.mode is Mode.BYPASS:
+def _spawn_asks(case: _Case) -> tuple[AskRef, ...]:
+    if not isinstance(case.asked.value, SpawnValue):
         return ()
-    return rulings.widening_asks(case.asked.value, case.asked.opinions)
+    return rulings.spawn_asks(case.asked.value, case.asked.opinions, widening_asks=case.authority.mode is not Mode.BYPASS)
 
 
 def _ask(case: _Case, step: Step, asks: tuple[AskRef, ...]) -> ValueVerdict:

@@ -1,79 +1,87 @@
-"""The answers that a person may be offered for a verdict that asks, and the very rule that each would create.
+"""The answers that a person may be offered for a verdict that asks, and the very rules that each would create.
 
 Wildcards have no escape: a value that holds `*` or `?` cannot be written as a rule of itself, so it takes `once` only.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from mcp_server.policy import rulings, wildcards
 from mcp_server.policy.values import Action, CommandValue, PathValue, Reach, Rule, Value
-from mcp_server.policy.verdicts import AskRef, ValueVerdict, Verdict
+from mcp_server.policy.verdicts import Opinion, ValueVerdict, Verdict
+
+
+class OfferKind(StrEnum):
+    """What a person may answer to an approval. The values are those of the form."""
+
+    ALLOW_ONCE = "allow_once"
+    ALLOW_SESSION = "allow_session"
+    ALLOW_TREE = "allow_tree"
+    DENY = "deny"
+    DENY_SESSION = "deny_session"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """One ruling that an answer would create, but for its id, session and reach."""
+class Offered:
+    """One answer, and one rule for each asked value; none for once and deny."""
 
-    rule: Rule
-    """Shown as `str(rule)`, kept as it is."""
-    answers: tuple[AskRef, ...]
-    """What it would lift: the asks of its own value."""
+    choice: OfferKind
+    rules: tuple[Rule, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offers:
-    """What may be answered. Allow once and deny may always be."""
-
-    once: tuple[Proposal, ...]
-    """For a `once` ruling bound to the call's digest: one, with every ask of the call. Its rule names the first asked value."""
-    session: tuple[Proposal, ...]
-    """One an asked value; empty: may not be offered."""
-    tree: tuple[Proposal, ...]
-    deny: tuple[Proposal, ...]
-    """Deny rules for this session and its descendants; empty: may not be offered."""
-    answer_by: tuple[str, ...]
-    """The roles of which each must have answered; empty: any person who may answer for the session."""
-    because: tuple[str, ...]
-    """Why a wider answer is not offered, in words."""
-
-
-def offers(verdict: Verdict) -> Offers:
-    """What may be answered to a verdict whose action is ask; for others there is nothing to answer and all is empty."""
-    asking = tuple(part for part in verdict.parts if part.action is Action.ASK)
-    if verdict.action is not Action.ASK or not asking:
-        return Offers(once=(), session=(), tree=(), deny=(), answer_by=(), because=())
-    standing = tuple(Proposal(rule=_rule(part, Action.ALLOW), answers=part.asks) for part in asking)
-    because = tuple(dict.fromkeys(reason for part in asking if (reason := _narrow(part)) is not None))
-    widest = min((rulings.widest_reach(part.opinions) for part in asking), key=rulings.WIDTH.__getitem__)
-    return Offers(
-        once=(Proposal(rule=_rule(asking[0], Action.ALLOW), answers=verdict.asks),),
-        session=standing if not because and widest is not Reach.ONCE else (),
-        tree=standing if not because and widest is Reach.TREE else (),
-        deny=tuple(Proposal(rule=_rule(part, Action.DENY), answers=()) for part in asking) if all(map(_sayable, asking)) else (),
-        answer_by=_roles(asking),
-        because=(*because, *_caps(asking)),
-    )
+def offers(verdict: Verdict) -> tuple[Offered, ...]:
+    """What may be answered to a verdict that asks, narrowest first; nothing to any other."""
+    asking = _asking(verdict)
+    if not asking:
+        return ()
+    widest = rulings.narrowest(_widest(part) for part in asking)
+    sayable = all(map(_sayable, asking))
+    allows = tuple(_rule(part, Action.ALLOW) for part in asking)
+    made = [Offered(choice=OfferKind.ALLOW_ONCE)]
+    if widest is not Reach.ONCE:
+        made.append(Offered(choice=OfferKind.ALLOW_SESSION, rules=allows))
+    if widest is Reach.TREE:
+        made.append(Offered(choice=OfferKind.ALLOW_TREE, rules=allows))
+    made.append(Offered(choice=OfferKind.DENY))
+    if sayable:
+        made.append(Offered(choice=OfferKind.DENY_SESSION, rules=tuple(_rule(part, Action.DENY) for part in asking)))
+    return tuple(made)
 
 
-def _rule(part: ValueVerdict, action: Action) -> Rule:
-    anchored = part.value.resolved if isinstance(part.value, PathValue) and wildcards.plain(part.value.resolved) else None
-    return Rule(permission=part.permission, pattern=part.value.text, anchored=anchored, action=action)
+def limits(verdict: Verdict) -> tuple[str, ...]:
+    """Why no wider answer is offered, a line each."""
+    asking = _asking(verdict)
+    lines = [line for part in asking if (line := _once_because(part)) is not None]
+    lines += [f"`{rule}` takes an answer for {rule.reach} at most" for rule in _rules(asking) if rule.reach is not None]
+    return tuple(dict.fromkeys(lines))
 
 
-def _sayable(part: ValueVerdict) -> bool:
-    """Can a rule name this value and no other?"""
-    if part.value.text == "*":
-        return _has_no_values(part.permission)
-    return wildcards.plain(part.value.text)
+def roles(verdict: Verdict) -> tuple[str, ...]:
+    """The roles that must answer, each once; empty: whoever answers for the session."""
+    return tuple(dict.fromkeys(rule.answer_by for rule in _rules(_asking(verdict)) if rule.answer_by is not None))
 
 
-def _has_no_values(permission: str) -> bool:
-    return permission in {"todowrite", "question"} or "__" in permission
+def _asking(verdict: Verdict) -> tuple[ValueVerdict, ...]:
+    if verdict.action is not Action.ASK:
+        return ()
+    return tuple(part for part in verdict.parts if part.action is Action.ASK)
 
 
-def _narrow(part: ValueVerdict) -> str | None:
+def _rules(asking: tuple[ValueVerdict, ...]) -> tuple[Rule, ...]:
+    return tuple(opinion.rule for part in asking for opinion in _asked_by(part) if opinion.rule is not None)
+
+
+def _asked_by(part: ValueVerdict) -> tuple[Opinion, ...]:
+    return tuple(opinion for opinion in part.opinions if opinion.action is Action.ASK)
+
+
+def _widest(part: ValueVerdict) -> Reach:
+    return rulings.widest_reach(part.opinions) if _once_because(part) is None else Reach.ONCE
+
+
+def _once_because(part: ValueVerdict) -> str | None:
     """Why this value takes `once` only."""
-    if any(rulings.protected(opinion) for opinion in part.opinions if opinion.action is Action.ASK):
+    if any(map(rulings.protected, _asked_by(part))):
         return f"`{part.value.text}` is protected: each write of it is asked for"
     if _opaque(part.value):
         return f"`{part.value.text}` holds a part that cannot be read: each run of it is asked for"
@@ -86,11 +94,14 @@ def _opaque(value: Value) -> bool:
     return isinstance(value, CommandValue) and value.opaque
 
 
-def _caps(asking: tuple[ValueVerdict, ...]) -> tuple[str, ...]:
-    capped = (opinion.rule for part in asking for opinion in part.opinions if opinion.action is Action.ASK)
-    return tuple(dict.fromkeys(f"`{rule}` takes {rule.reach} at most" for rule in capped if rule is not None and rule.reach is not None))
+def _sayable(part: ValueVerdict) -> bool:
+    """Can a rule name this value and no other?"""
+    text = part.value.text
+    if text == "*":
+        return part.permission in {"todowrite", "question"} or "__" in part.permission
+    return text != "" and wildcards.plain(text)
 
 
-def _roles(asking: tuple[ValueVerdict, ...]) -> tuple[str, ...]:
-    rules = (opinion.rule for part in asking for opinion in part.opinions if opinion.action is Action.ASK)
-    return tuple(dict.fromkeys(rule.answer_by for rule in rules if rule is not None and rule.answer_by is not None))
+def _rule(part: ValueVerdict, action: Action) -> Rule:
+    anchored = part.value.resolved if isinstance(part.value, PathValue) and wildcards.plain(part.value.resolved) else None
+    return Rule(permission=part.permission, pattern=part.value.text, anchored=anchored, action=action)

@@ -4,7 +4,7 @@ One ruling must answer all the asks of a value: answers from several prompts are
 givers saw the whole.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +15,13 @@ from mcp_server.policy.verdicts import AskRef, Opinion, Ruling
 SILENCE = "silence"
 """`AskRef.owner` where no layer had an opinion."""
 
+HANDING = "handing down"
+"""`AskRef.owner` of a ruling that a caller would hand to its child: asked in every mode, whatever allows the spawn."""
+
 WIDENING = "widening"
 """`AskRef.owner` of what a child could do and its caller could not; one ask a line, so that another line asks again."""
 
-WIDTH = {Reach.ONCE: 0, Reach.SESSION: 1, Reach.TREE: 2}
+_WIDTH = {Reach.ONCE: 0, Reach.SESSION: 1, Reach.TREE: 2}
 """How far each carries, for comparison."""
 
 _OVER_WIDENING = frozenset({LayerKind.MANAGED, LayerKind.PERSON})
@@ -59,11 +62,14 @@ def _condition(condition: Condition) -> str:
     return " ".join(f"{'.'.join(condition.path)} {word} {wanted!r}" for word, wanted in tests.items() if wanted is not None)
 
 
-def widening_asks(value: SpawnValue, opinions: Sequence[Opinion]) -> tuple[AskRef, ...]:
-    """What a spawn must ask for beyond its rules, unless the operator or the person allowed just this in so many words."""
-    if any(_stands_for_widening(each) for each in opinions):
-        return ()
-    return tuple(AskRef(owner=WIDENING, rule=f"task {value.text}: {line}") for line in value.widening)
+def spawn_asks(value: SpawnValue, opinions: Sequence[Opinion], *, widening_asks: bool) -> tuple[AskRef, ...]:
+    """What a spawn must ask for beyond its rules: the rulings it hands down, and what it widens, unless the mode lets that
+    pass or the operator or the person allowed just this in so many words.
+    """
+    handed = tuple(AskRef(owner=HANDING, rule=f"task {value.text}: {line}") for line in value.handed)
+    if not widening_asks or any(_stands_for_widening(each) for each in opinions):
+        return handed
+    return (*handed, *(AskRef(owner=WIDENING, rule=f"task {value.text}: {line}") for line in value.widening))
 
 
 def _stands_for_widening(opinion: Opinion) -> bool:
@@ -75,7 +81,7 @@ def _stands_for_widening(opinion: Opinion) -> bool:
 def answering(rulings: Sequence[Ruling], asked: Asked, asks: Sequence[AskRef], digest: str | None) -> Ruling | None:
     """The ruling that answers. A standing one before a `once`, so that none is used up without need."""
     lifting = [each for each in rulings if _lifts(each, asked, asks, digest)]
-    return max(lifting, key=lambda each: (WIDTH[each.reach], each.id), default=None)
+    return max(lifting, key=lambda each: (_WIDTH[each.reach], each.id), default=None)
 
 
 def _lifts(ruling: Ruling, asked: Asked, asks: Sequence[AskRef], digest: str | None) -> bool:
@@ -83,7 +89,7 @@ def _lifts(ruling: Ruling, asked: Asked, asks: Sequence[AskRef], digest: str | N
         return False
     if ruling.reach is Reach.ONCE:
         return digest is not None and ruling.digest == digest
-    if WIDTH[ruling.reach] > WIDTH[widest_reach(asked.opinions)]:
+    if _WIDTH[ruling.reach] > _WIDTH[widest_reach(asked.opinions)]:
         return False
     return matching.matches(ruling.rule, asked.permission, asked.value, asked.arguments) and layers.vouches(ruling.rule, asked.value)
 
@@ -93,8 +99,12 @@ def widest_reach(opinions: Sequence[Opinion]) -> Reach:
     asking = [each for each in opinions if each.action is Action.ASK and each.rule is not None]
     if any(protected(each) for each in asking):
         return Reach.ONCE
-    caps = [each.rule.reach for each in asking if each.rule is not None and each.rule.reach is not None]
-    return min(caps, key=WIDTH.__getitem__, default=Reach.TREE)
+    return narrowest(each.rule.reach for each in asking if each.rule is not None and each.rule.reach is not None)
+
+
+def narrowest(reaches: Iterable[Reach]) -> Reach:
+    """The one that carries least; of none, the widest there is."""
+    return min(reaches, key=_WIDTH.__getitem__, default=Reach.TREE)
 
 
 def protected(opinion: Opinion) -> bool:

@@ -162,6 +162,8 @@ class SpawnValue:
     text: str
     widening: tuple[str, ...] = ()
     """What the child could do without asking that its caller could not, a line each, for the prompt."""
+    handed: tuple[str, ...] = ()
+    """Rulings of the caller that the child would get, a line each. Asked of the person in every mode, whatever allows the spawn."""
 
 
 Value = PlainValue | PathValue | CommandValue | SpawnValue
