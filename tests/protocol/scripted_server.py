@@ -1,0 +1,50 @@
+"""A server over the scripted front; run as a module, over standard input and output."""
+
+import itertools
+import sys
+from collections.abc import Callable
+
+import anyio
+from mcp.server.lowlevel.server import Server
+from mcp_server.principal import LOCAL
+from mcp_server.protocol.lines import Line
+from mcp_server.protocol.server import build_server
+from mcp_server.protocol.stdio import serve_stdio
+from mcp_server.protocol.timing import Timing
+from mcp_server.sessions.front import Caller, Front
+
+from tests.protocol.scripted_front import scripted_front
+from tests.protocol.scripts import tools
+
+KEY = b"k" * 32
+CALLER = Caller(principal=LOCAL, workspace="/workspace", agent="build")
+
+
+def striding(stride: float) -> Callable[[], float]:
+    """A clock that moves by `stride` seconds each time it is read."""
+    times = itertools.count()
+    return lambda: 1_000_000.0 + stride * next(times)
+
+
+def scripted_server(front: Front, *, patience: float = 10.0, stride: float = 0.0, progress_every: float = 5.0) -> Server[Line]:
+    return build_server(
+        front,
+        caller_of=lambda _: CALLER,
+        keys=[KEY],
+        version="0",
+        timing=Timing(patience=patience, progress_every=progress_every),
+        clock=striding(stride),
+    )
+
+
+async def _serve(patience: float, stride: float) -> None:
+    async with scripted_front(tools()) as front:
+
+        async def at_end() -> None:
+            print("ended", len(front.left), file=sys.stderr, flush=True)
+
+        await serve_stdio(scripted_server(front, patience=patience, stride=stride), on_end=at_end)
+
+
+if __name__ == "__main__":
+    anyio.run(_serve, *(float(word) for word in sys.argv[1:3]))
