@@ -98,7 +98,7 @@ def _content(path: Path) -> bytes:
 
 def _configures(name: str) -> bool:
     folder, _, file = name.rpartition("/")
-    return (not folder and name.startswith("settings.")) or (folder == "agents" and file.endswith(".md"))
+    return (not folder and name.startswith("settings.")) or (folder == "agents" and file.lower().endswith(".md"))
 
 
 def _fault(path: Path, problem: str, remedy: str) -> ConfigError:

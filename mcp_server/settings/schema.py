@@ -114,14 +114,14 @@ class Limits(Block):
     depth: Annotated[int, Field(ge=0, le=8)] = key(2, "How deep a tree of sessions may get; 0: no children.", example=2)
     children: Annotated[int, Field(ge=1, le=64)] = key(8, "Children of one session at work at once.", example=4)
     steps: Annotated[int, Field(ge=1, le=1000)] = key(50, "Model turns of one run, where the agent sets none.", example=30)
-    timeout: Seconds = key(1800.0, "Seconds of one run, where the agent sets none. Waiting for a person does not count.", example=900)
-    tokens: Annotated[int, Field(ge=1)] | None = key(None, "Tokens of one run, in and out; absent: no limit.", example=200000)
+    timeout: Seconds = key(3600.0, "Seconds of one run, where the agent sets none. Waiting for a person does not count.", example=900)
+    tokens: Annotated[int, Field(ge=1)] = key(2_000_000, "Tokens of one run, in and out.", example=200000)
     prompt_deadline: Seconds = key(600.0, "Seconds that a person has to answer, from when the prompt is shown.", example=300)
     task_wait: Annotated[float, Field(ge=0, le=240)] = key(
         45.0, "Seconds after which `task` answers that the child is still running. Clients often stop waiting after 60.", example=45
     )
     inline_result: Annotated[int, Field(ge=500, le=1_000_000)] = key(
-        20_000, "Longest result of a child, in characters, that is given whole; a longer one is summarised.", example=8000
+        50_000, "Longest result of a child, in characters, that is given whole; a longer one is summarised.", example=8000
     )
     root_silence: Seconds = key(43200.0, "Seconds of silence after which a shared root session ends.", example=3600)
 

@@ -1,0 +1,114 @@
+"""One agent's file from text to definition, or to every fault in it. Pure: no file is opened here."""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from types import MappingProxyType
+
+from mcp_server.agents.definition import AgentDefinition, Where
+from mcp_server.agents.schema import ELSEWHERE, FrontMatter
+from mcp_server.errors import Fault
+from mcp_server.policy.matching import anchor
+from mcp_server.policy.values import Rule
+from mcp_server.settings.checking import check
+from mcp_server.settings.rules import Writer, read_rules
+from mcp_server.settings.schema import NAME
+from mcp_server.strict_yaml import Document, read_yaml
+
+_FENCE = re.compile(r"---[ \t]*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentFile:
+    """A file that holds no fault."""
+
+    definition: AgentDefinition
+    disable: bool
+
+
+def read_agent(text: str, file: str, *, where: Where, workspace: str, home: str | None = None) -> AgentFile | tuple[Fault, ...]:
+    """Read an agent's file.
+
+    Args:
+        text: The file's content.
+        file: Its path: its name without `.md` is the agent's; also for faults and the origin of rules.
+        where: Who put it there.
+        workspace: Absolute; patterns of paths without a root are taken from it.
+        home: Absolute; what `~/` in patterns means.
+    """
+    parts = _split(text)
+    if parts is None:
+        remedy = "begin with a line ---, then `description: …` and more keys, then a line ---, then the prompt"
+        return (Fault(file=file, line=1, problem="there is no front matter", remedy=remedy),)
+    front, body = parts
+    document = read_yaml(front, file, first_line=2)
+    if document.faults and document.value is None:
+        return document.faults
+    values, faults = check(document, FrontMatter, elsewhere=ELSEWHERE)
+    written = document.value.get("permission") if isinstance(document.value, dict) else None
+    rules, wrong = read_rules(document, ("permission",), written, Writer.AGENT)
+    every = {*document.faults, *faults, *wrong, *_name_faults(document, values, file), *_more(document, values, body, where)}
+    if every or values is None:
+        return tuple(sorted(every, key=lambda fault: (fault.line or 0, fault.problem)))
+    anchored = tuple(anchor(rule, workspace, home) for rule in rules)
+    return AgentFile(definition=_definition(values, anchored, body, file, where), disable=values.disable)
+
+
+def _split(text: str) -> tuple[str, str] | None:
+    """Front matter and body; None where there is no front matter."""
+    lines = text.splitlines(keepends=True)
+    if not lines or not _FENCE.fullmatch(lines[0].rstrip("\r\n")):
+        return None
+    for index, line in enumerate(lines[1:], start=1):
+        if _FENCE.fullmatch(line.rstrip("\r\n")):
+            return "".join(lines[1:index]), "".join(lines[index + 1 :]).strip()
+    return None
+
+
+def _name_faults(document: Document, values: FrontMatter | None, file: str) -> list[Fault]:
+    stem = PurePath(file).stem
+    if not NAME.fullmatch(stem):
+        remedy = "rename the file: lower-case letters, digits and -, at most 40, a letter or digit first"
+        return [Fault(file=file, line=None, problem=f"`{stem}` is not an agent's name", remedy=remedy)]
+    if values is not None and values.name not in (None, stem):
+        return [document.fault(("name",), f"`name` says `{values.name}`, the file `{stem}`", "make them the same, or leave `name` out")]
+    return []
+
+
+def _more(document: Document, values: FrontMatter | None, body: str, where: Where) -> list[Fault]:
+    """What no single key can tell."""
+    faults: list[Fault] = []
+    if values is None or values.disable:
+        return faults
+    if not values.description.strip():
+        faults.append(document.fault(("description",), "`description` is missing", "say when to send this agent"))
+    if not body:
+        faults.append(Fault(file=document.file, line=None, problem="there is no prompt", remedy="write it below the front matter"))
+    if where == "workspace" and values.permission_mode is not None:
+        remedy = "remove it, or define the agent in your own agents folder"
+        faults.append(document.fault(("permission_mode",), "`permission_mode` is never read from a workspace", remedy))
+    return faults
+
+
+def _definition(values: FrontMatter, rules: tuple[Rule, ...], body: str, file: str, where: Where) -> AgentDefinition:
+    return AgentDefinition(
+        name=PurePath(file).stem,
+        description=values.description,
+        mode=values.mode,
+        permission=rules,
+        tools=None if values.tools is None else tuple(values.tools),
+        model=values.model,
+        temperature=values.temperature,
+        top_p=values.top_p,
+        steps=values.steps,
+        timeout=values.timeout,
+        hidden=values.hidden,
+        color=values.color,
+        options=MappingProxyType(dict(values.options)),
+        permission_mode=values.permission_mode,
+        prompts=values.prompts,
+        background=values.background,
+        prompt=body,
+        source=file,
+        where=where,
+    )
