@@ -69,6 +69,7 @@ def _among(choices: Sequence[Any], found: object) -> bool | None:
 
 def _same(wanted: object, found: object) -> bool | None:
     """None: not of the same type. JSON's types, in which `true` is no number and 1 is 1.0."""
+    one_type = type(wanted) is type(found)
     if _number(wanted) is not None and _number(found) is not None:
         return wanted == found
     if isinstance(wanted, list | tuple) and isinstance(found, list | tuple):
@@ -76,7 +77,7 @@ def _same(wanted: object, found: object) -> bool | None:
     if isinstance(wanted, dict) and isinstance(found, dict):
         left, right = cast("dict[str, object]", wanted), cast("dict[str, object]", found)
         return left.keys() == right.keys() and _alike(list(left.values()), [right[name] for name in left])
-    return wanted == found if type(wanted) is type(found) else None
+    return wanted == found if one_type else None
 
 
 def _alike(wanted: Sequence[object], found: Sequence[object]) -> bool:
