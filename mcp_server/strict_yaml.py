@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import cast
 
 import yaml
 
@@ -62,21 +61,20 @@ def read_yaml(text: str, file: str, *, first_line: int = 1) -> Document:
         first_line: The line of the file on which the text starts.
     """
     if len(text) > MAX_CHARACTERS:
-        fault = Fault(file=file, line=None, problem=f"longer than {MAX_CHARACTERS:,} characters", remedy="split it or remove what is not needed")
+        fault = Fault(
+            file=file, line=None, problem=f"longer than {MAX_CHARACTERS:,} characters", remedy="split it or remove what is not needed"
+        )
         return Document(file=file, value=None, lines={}, first_line=first_line, faults=(fault,))
     builder = _Builder(file=file, shift=first_line)
     value: Plain = None
     try:
-        events = cast("Iterator[yaml.Event]", yaml.parse(text, Loader=yaml.SafeLoader))
-        value = builder.document(events)
+        value = builder.document(yaml.parse(text, Loader=yaml.SafeLoader))
     except _TooDeep as deep:
         builder.report(deep.line, f"nested deeper than {MAX_DEPTH} levels", "flatten it")
     except yaml.YAMLError as error:
         line, problem, remedy = _syntax(error, text)
         builder.report(line, problem, remedy)
-    return Document(
-        file=file, value=value, lines=MappingProxyType(builder.lines), first_line=first_line, faults=tuple(builder.faults)
-    )
+    return Document(file=file, value=value, lines=MappingProxyType(builder.lines), first_line=first_line, faults=tuple(builder.faults))
 
 
 class _TooDeep(Exception):
@@ -98,21 +96,21 @@ class _Builder:
         """Note a fault. `line` is 0-based within the text."""
         self.faults.append(Fault(file=self.file, line=line + self.shift, problem=problem, remedy=remedy))
 
-    def document(self, events: "Iterator[yaml.Event]") -> Plain:
+    def document(self, events: Iterator[yaml.Event]) -> Plain:
         value: Plain = None
         seen = 0
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 seen += 1
                 if seen > 1:
-                    self.report(event.start_mark.line, "a second document starts here", "keep one document a file; remove the `---`")
+                    self.report(_line(event), "a second document starts here", "keep one document a file; remove the `---`")
                     return value
             elif isinstance(event, yaml.NodeEvent):
                 value = self.node(event, events, ())
         return value
 
-    def node(self, event: yaml.Event, events: "Iterator[yaml.Event]", place: Place) -> Plain:
-        line = event.start_mark.line
+    def node(self, event: yaml.Event, events: Iterator[yaml.Event], place: Place) -> Plain:
+        line = _line(event)
         if len(place) > MAX_DEPTH:
             raise _TooDeep(line)
         if place:
@@ -135,7 +133,7 @@ class _Builder:
         if getattr(event, "tag", None) is not None:
             self.report(line, f"`{getattr(event, 'tag', '')}` is a tag", "remove it; a text that starts with ! needs quotes")
 
-    def sequence(self, events: "Iterator[yaml.Event]", place: Place) -> Plain:
+    def sequence(self, events: Iterator[yaml.Event], place: Place) -> Plain:
         items: list[Plain] = []
         for event in events:
             if isinstance(event, yaml.SequenceEndEvent):
@@ -143,13 +141,13 @@ class _Builder:
             items.append(self.node(event, events, (*place, len(items))))
         return items
 
-    def mapping(self, events: "Iterator[yaml.Event]", place: Place) -> Plain:
+    def mapping(self, events: Iterator[yaml.Event], place: Place) -> Plain:
         entries: dict[str, Plain] = {}
         for event in events:
             if isinstance(event, yaml.MappingEndEvent):
                 break
             key = self.key(event, events, place)
-            line = event.start_mark.line
+            line = _line(event)
             repeated = key in entries
             if repeated:
                 first = self.lines[(*place, key)]
@@ -161,8 +159,8 @@ class _Builder:
                 entries[key] = value
         return entries
 
-    def key(self, event: yaml.Event, events: "Iterator[yaml.Event]", place: Place) -> str:
-        line = event.start_mark.line
+    def key(self, event: yaml.Event, events: Iterator[yaml.Event], place: Place) -> str:
+        line = _line(event)
         if not isinstance(event, yaml.ScalarEvent):
             self.refuse_marks(event, line)
             if not isinstance(event, yaml.AliasEvent):
@@ -182,11 +180,16 @@ class _Builder:
         elif not isinstance(_scalar(word), str):
             self.report(line, f"the key `{word}` is not read as text", f'put quotes around it: "{word}"')
 
-    def skip(self, event: yaml.Event, events: "Iterator[yaml.Event]") -> None:
+    def skip(self, event: yaml.Event, events: Iterator[yaml.Event]) -> None:
         depth = 1
         while depth:
             event = next(events)
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+
+
+def _line(event: yaml.Event) -> int:
+    """0-based line on which an event starts; every event that a parser gives has one."""
+    return 0 if event.start_mark is None else event.start_mark.line
 
 
 _BOOLEAN_WORD = re.compile(r"yes|no|on|off|true|false", re.IGNORECASE)

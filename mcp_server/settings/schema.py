@@ -184,7 +184,7 @@ class SettingsFile(Block):
         None, "The model of the hidden agents that name none; absent: `model`.", example="openai:gpt-5-mini", sources=EVERYWHERE
     )
     roles: Roles = key(
-        Roles(), "Which hidden agents do the server's own small jobs.", example={"title": "title"}, sources=("managed", "user")
+        Roles(), "The agents for the server's own small jobs.", example={"title": "title"}, sources=("managed", "user")
     )
     providers: dict[str, Provider] = key(
         {},
