@@ -1,6 +1,7 @@
 """Unguessable ids: `ses_…`, `run_…`, `prm_…`. An id is a handle, never a right: each look-up checks the principal as well."""
 
 import base64
+import hashlib
 import re
 import secrets
 
@@ -21,6 +22,14 @@ def mint(kind: str) -> str:
     if _KIND.fullmatch(kind) is None:
         raise ValueError(f"not a kind of id: {kind!r}")
     return f"{kind}_{base64.b32encode(secrets.token_bytes(RANDOM_BYTES)).decode().lower()}"
+
+
+def derive(kind: str, seed: bytes) -> str:
+    """The id that belongs to `seed`, the same each time; as unguessable as the seed is."""
+    if _KIND.fullmatch(kind) is None:
+        raise ValueError(f"not a kind of id: {kind!r}")
+    mark = hashlib.sha256(kind.encode() + b"\0" + seed).digest()[:RANDOM_BYTES]
+    return f"{kind}_{base64.b32encode(mark).decode().lower()}"
 
 
 def is_id(kind: str, text: str) -> bool:

@@ -1,0 +1,160 @@
+"""The composition root: the one module that knows all the others. It wires and decides nothing."""
+
+import importlib.metadata
+import os
+import secrets
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+import structlog
+from mcp.server.lowlevel.server import Server
+
+from mcp_server.principal import LOCAL
+from mcp_server.protocol.http import listen, serve_http
+from mcp_server.protocol.lines import Line
+from mcp_server.protocol.server import build_server
+from mcp_server.protocol.state_key import request_state_key
+from mcp_server.protocol.stdio import serve_stdio
+from mcp_server.protocol.timing import Timing
+from mcp_server.sessions.deployment import Deployment, Limits
+from mcp_server.sessions.desk import Desk
+from mcp_server.sessions.front import Caller
+from mcp_server.sessions.models.backends import Backends
+from mcp_server.sessions.models.endpoints import ProviderConfig
+from mcp_server.sessions.models.provider import ProviderBackend
+from mcp_server.sessions.models.scripted import ScriptedBackend
+from mcp_server.sessions.rulebook import FileRules, limits_of
+from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.sessions.toolset.all import every_tool
+from mcp_server.sessions.watch import Watch
+from mcp_server.settings.places import Places, private_folder
+from mcp_server.settings.values import Flags, Settings
+from mcp_server.store.sqlite import open_store
+
+log = structlog.get_logger(__name__)
+
+STORE_FILE = "remit.db"
+HARMLESS = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ")
+"""What a tool's processes get of the server's environment. Everything else may be a secret."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where HTTP is served."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Running:
+    """A process's parts while they run."""
+
+    deployment: Deployment
+    supervisor: Supervisor
+    desk: Desk
+    server: Server[Line]
+
+    async def end(self) -> None:
+        """Take nothing more, lay down what acts."""
+        self.supervisor.stop()
+
+
+@asynccontextmanager
+async def running(
+    *,
+    workspace: Path,
+    places: Places,
+    flags: Flags,
+    environment: Mapping[str, str],
+    timing: Timing | None = None,
+    limits: Callable[[Limits], Limits] = lambda limits: limits,
+    clock: Callable[[], float] = time.time,
+) -> AsyncGenerator[Running]:
+    """Everything but the transport, from open store to laid-down runs.
+
+    Raises:
+        ConfigError: Settings or definitions are at fault.
+        StoreError: The store cannot be opened.
+    """
+    rules = FileRules(workspace=workspace, places=places, flags=flags)
+    settings = rules.edition.settings
+    state = private_folder(places.state)
+    store = open_store(state / STORE_FILE)
+    try:
+        deployment = Deployment(
+            store=store,
+            clock=clock,
+            rulebook=rules,
+            backend=backend_of(settings, workspace, environment),
+            limits=limits(limits_of(settings)),
+            outputs=private_folder(places.cache) / "outputs",
+            environment={name: environment[name] for name in HARMLESS if name in environment},
+            owner=f"{os.getpid()}-{secrets.token_hex(8)}",
+            workspaces=(str(workspace),),
+            tools=settings.tools,
+        )
+        supervisor = Supervisor(deployment)
+        tools = every_tool(deployment, supervisor, str(workspace))
+        desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
+        caller = Caller(principal=LOCAL, workspace=str(workspace), agent=settings.agent)
+        server = build_server(
+            desk,
+            caller_of=lambda _: caller,
+            keys=[request_state_key(state)],
+            version=importlib.metadata.version("remit"),
+            timing=timing or timing_of(settings),
+        )
+        async with anyio.create_task_group() as group:
+            desk.open(group)
+            await supervisor.open(group)
+            group.start_soon(Watch(deployment, supervisor).run)
+            parts = Running(deployment=deployment, supervisor=supervisor, desk=desk, server=server)
+            try:
+                yield parts
+            finally:
+                supervisor.stop()
+                await supervisor.laid_down()
+                group.cancel_scope.cancel()
+    finally:
+        await store.close()
+
+
+def timing_of(settings: Settings) -> Timing:
+    """The protocol's bounds, from the settings' own."""
+    return Timing(patience=settings.limits.task_wait, prompt_life=settings.limits.prompt_deadline)
+
+
+def backend_of(settings: Settings, workspace: Path, environment: Mapping[str, str]) -> Backends:
+    """Scripted models and providers, as the settings name them."""
+    providers = {
+        name: ProviderConfig(
+            name=name,
+            base_url=provider.base_url,
+            api_key_env=provider.api_key_env,
+            api_key_file=Path(provider.api_key_file).expanduser() if provider.api_key_file else None,
+        )
+        for name, provider in settings.providers.items()
+    }
+    return Backends(scripted=ScriptedBackend(base=workspace), provider=ProviderBackend(providers=providers, environment=environment))
+
+
+def serve_to(address: Address | None, *, workspace: Path, places: Places, flags: Flags, environment: Mapping[str, str]) -> None:
+    """Serve until the client or a signal ends it. `address` None: over standard input and output."""
+
+    async def serving() -> None:
+        async with running(workspace=workspace, places=places, flags=flags, environment=environment) as parts:
+            if address is None:
+                await serve_stdio(parts.server, on_end=parts.end)
+            else:
+                await serve_http(parts.server, listen(address.host, address.port), on_end=parts.end, on_ready=_tell)
+
+    anyio.run(serving)
+
+
+def _tell(url: str) -> None:
+    log.info("serving", url=url)

@@ -1,0 +1,85 @@
+"""What a person's answer does: it closes the prompt once, and makes the rulings that the chosen offer named.
+
+Used by every channel. Nothing here asks who may answer: the channel has made sure of that.
+"""
+
+from mcp_server.policy.values import Action, Reach, Rule
+from mcp_server.policy.verdicts import Ruling, RulingId
+from mcp_server.records import Answer, ApprovalSubject, Choice, Prompt, PromptState, QuestionSubject, RulingRecord
+from mcp_server.sessions import events
+from mcp_server.store.ids import mint
+from mcp_server.store.protocol import Store
+
+ANYTHING = Rule(permission="*", pattern="*", action=Action.ALLOW)
+"""The rule of a `once` ruling: its digest, not its pattern, says what it covers."""
+
+ONCE_SECONDS = 600.0
+"""How long an `allow once` waits to be used, where the settings say nothing else: as long as a prompt waits for its answer."""
+
+
+def accepts(prompt: Prompt, answer: Answer) -> bool:
+    """Is this an answer that the prompt offers? Anything else is no consent and no refusal."""
+    match prompt.subject:
+        case ApprovalSubject() as approval:
+            return any(offer.choice is answer.choice for offer in approval.offers)
+        case QuestionSubject():
+            return answer.choice is None
+
+
+async def close_with(store: Store, prompt: Prompt, answer: Answer, *, once_seconds: float = ONCE_SECONDS) -> bool:
+    """Close an open prompt with a valid answer. False: it was open no more, or the answer is not one that it offers."""
+    if not accepts(prompt, answer):
+        return False
+    current = await store.prompt(prompt.id, prompt.principal)
+    if current is None or current.state is not PromptState.OPEN:
+        return False
+    rulings = rulings_of(current, answer, once_seconds)
+    tool = current.subject.tool if isinstance(current.subject, ApprovalSubject) else "question"
+    said = f"answered: {answer.choice.value}" if answer.choice else "answered"
+    happened = (
+        events.prompted(answer.at, current, tool, said, by=answer.by),
+        *(events.ruled(answer.at, record, current.session_path, "given", by=answer.by) for record in rulings),
+    )
+    return await store.close_prompt(current.id, PromptState.ANSWERED, answer=answer, rulings=rulings, events=happened)
+
+
+def rulings_of(prompt: Prompt, answer: Answer, once_seconds: float) -> tuple[RulingRecord, ...]:
+    """The rulings that this answer makes. `once` makes one for each waiting call, and no more."""
+    if not isinstance(prompt.subject, ApprovalSubject) or answer.choice is None:
+        return ()
+    subject = prompt.subject
+    grants = next(offer.grants for offer in subject.offers if offer.choice is answer.choice)
+    match answer.choice:
+        case Choice.DENY:
+            return ()
+        case Choice.ALLOW_ONCE:
+            expires = answer.at + once_seconds
+            return tuple(_record(prompt, subject, answer, ANYTHING, Reach.ONCE, expires) for _ in prompt.calls)
+        case Choice.ALLOW_SESSION | Choice.DENY_SESSION:
+            return tuple(_record(prompt, subject, answer, rule, Reach.SESSION) for rule in grants)
+        case Choice.ALLOW_TREE:
+            return tuple(_record(prompt, subject, answer, rule, Reach.TREE) for rule in grants)
+
+
+def _record(
+    prompt: Prompt, subject: ApprovalSubject, answer: Answer, rule: Rule, reach: Reach, expires_at: float | None = None
+) -> RulingRecord:
+    ruling = Ruling(
+        id=RulingId(mint("rul")),
+        session_id=prompt.session_id,
+        reach=reach,
+        rule=rule,
+        answers=subject.asks,
+        digest=prompt.digest if reach is Reach.ONCE else None,
+    )
+    return RulingRecord(
+        ruling=ruling,
+        action=rule.action,
+        principal=prompt.principal,
+        root_id=prompt.root_id,
+        given_by=answer.by,
+        channel=answer.channel,
+        prompt_id=prompt.id,
+        created_at=answer.at,
+        expires_at=expires_at,
+    )

@@ -1,0 +1,76 @@
+"""A client's own calls, as they live in this process and as they are kept where they must outlive it.
+
+A call that parks is written down with its session, so that a later request, also after a restart, finds it and goes on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import anyio
+from pydantic import TypeAdapter
+
+from mcp_server.policy.values import ToolCall
+from mcp_server.policy.verdicts import RulingId, SessionId
+from mcp_server.records import AuditEvent, CallEnded, SessionRecord
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.work import Parked
+from mcp_server.store.protocol import Store
+
+_KEPT = TypeAdapter(ToolCall)
+
+
+@dataclass(slots=True)
+class ClientCall:
+    """One call. Mutable: it is the live thing, not a record."""
+
+    root: SessionRecord
+    call: ToolCall
+    digest: str
+    attached: int = 0
+    """Requests that wait for it now."""
+    scope: anyio.CancelScope | None = None
+    """Set while it acts."""
+    parked: Parked | None = None
+    ended: CallEnded | None = None
+    fault: Exception | None = None
+    """What went wrong with the server itself; told to whoever attaches."""
+    kept: bool = False
+    """It is written down."""
+    said: str = ""
+    """Its own latest progress."""
+
+
+async def keep(store: Store, call: ClientCall) -> None:
+    """Write down a parked call."""
+    if not call.kept:
+        await store.set_state(call.root.id, f"call:{call.call.id}", _KEPT.dump_json(call.call).decode())
+        call.kept = True
+
+
+async def forget(store: Store, call: ClientCall) -> None:
+    """It has ended: an empty text stands for none."""
+    if call.kept:
+        await store.set_state(call.root.id, f"call:{call.call.id}", "")
+
+
+async def kept_call(store: Store, root_id: SessionId, call_id: str) -> ToolCall | None:
+    """A call that was written down and has not ended."""
+    text = await store.state(root_id, f"call:{call_id}")
+    return _KEPT.validate_json(text) if text else None
+
+
+class RootJournal:
+    """A client's own calls have no transcript here, the client keeps it: only the audit is written."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    async def started(self, call: ToolCall, events: Sequence[AuditEvent], uses: Sequence[RulingId]) -> bool:
+        if not uses:
+            await self._deployment.store.audit(events)
+            return True
+        return await self._deployment.store.use_rulings(uses, now=self._deployment.clock(), events=events)
+
+    async def ended(self, ended: CallEnded, events: Sequence[AuditEvent]) -> None:
+        if events:
+            await self._deployment.store.audit(events)

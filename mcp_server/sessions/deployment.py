@@ -1,0 +1,95 @@
+"""What every part of the sessions room is lent: the store, the clock, the rules, the tools, the models.
+
+Made once in the composition root and passed as an argument; nothing here changes while it is held,
+except that the rulebook answers from the files as they are now.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from mcp_server.agents.definition import AgentDefinition
+from mcp_server.policy.chain import Commons
+from mcp_server.policy.values import Mode, Rule
+from mcp_server.sessions.models.base import ModelBackend
+from mcp_server.store.protocol import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds on what one tree may use. Times in seconds."""
+
+    depth: int = 2
+    """How far below a root a session may stand."""
+    children: int = 8
+    """Unfinished children of one session at once."""
+    steps: int = 100
+    """Model turns of one run, where its definition names no number."""
+    run_seconds: float = 3600.0
+    """Working time of one run, waiting left out, where its definition names none."""
+    run_tokens: int = 2_000_000
+    """Input and output tokens of one run."""
+    prompt_seconds: float = 600.0
+    """How long a person has, once a prompt is shown."""
+    once_seconds: float = 600.0
+    """How long an `allow once` waits to be used."""
+    unshown_seconds: float = 7 * 86400.0
+    """How long a prompt that nobody was shown stays open: a background job may wait days for a person."""
+    inline_characters: int = 50_000
+    """A longer result of a child is saved whole and previewed."""
+    lease_seconds: float = 30.0
+    """A process that has not renewed its lease for so long may be taken for dead."""
+    root_silence_seconds: float = 12 * 3600.0
+    """A shared root ends after so much silence."""
+    ruling_silence_seconds: float = 3600.0
+    """A shared root's `session` rulings end after so much silence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentRules:
+    """The rules that hang on an agent's name."""
+
+    person: tuple[Rule, ...] = ()
+    managed: tuple[Rule, ...] = ()
+
+
+class Rulebook(Protocol):
+    """Definitions and rules as they stand now. Read at each decision, never frozen into a session."""
+
+    def definitions(self, workspace: str) -> Mapping[str, AgentDefinition]:
+        """All that may be used there, hidden ones too."""
+        ...
+
+    def commons(self, workspace: str) -> Commons: ...
+
+    def agent_rules(self, name: str) -> AgentRules: ...
+
+    def model(self, definition: AgentDefinition) -> str | None:
+        """The model string for it: its own, the person's for this agent, or the default. None: none is set."""
+        ...
+
+    def root_mode(self, agent: str) -> Mode:
+        """The mode that a root session asks for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """One process's wiring."""
+
+    store: Store
+    clock: Callable[[], float]
+    """Seconds since the epoch."""
+    rulebook: Rulebook
+    backend: ModelBackend
+    limits: Limits
+    outputs: Path
+    """The folder under which each session gets one of its own for saved output."""
+    environment: Mapping[str, str]
+    owner: str
+    """This process's name in leases; another one each start."""
+    workspaces: Sequence[str]
+    """The workspaces whose runs this process advances."""
+    tools: tuple[str, ...] | None = None
+    """`--tools`: the names this deployment has; None: all."""

@@ -1,0 +1,120 @@
+"""Audit events, made in one place so that every doorway tells the same things."""
+
+from mcp_server.policy.values import ToolCall
+from mcp_server.policy.verdicts import Opinion, Step, ValueVerdict, Verdict
+from mcp_server.records import AuditEvent, CallEnded, Outcome, Prompt, RulingRecord, RunRecord, SessionRecord
+
+
+def decision(
+    at: float, session: SessionRecord, path: tuple[str, ...], call: ToolCall, digest: str, verdict: Verdict, ruled_by: str
+) -> AuditEvent:
+    """The gate decided about a call. Written before the act that it permits."""
+    return AuditEvent(
+        at=at,
+        kind="decision",
+        principal=session.principal,
+        session_id=session.id,
+        session_path=path,
+        tool=call.tool,
+        digest=digest,
+        action=verdict.action,
+        step=verdict.step,
+        rules=deciding_rules(verdict),
+        ruled_by=ruled_by,
+        ref=call.id,
+    )
+
+
+def deciding_rules(verdict: Verdict) -> tuple[str, ...]:
+    """The rules of the parts that came to the verdict's action, each once, `owner: rule`."""
+    weighty = (part for part in verdict.parts if part.action == verdict.action or part.asks)
+    return tuple(dict.fromkeys(text for part in weighty for text in _rules_of(part)))
+
+
+def _rules_of(part: ValueVerdict) -> tuple[str, ...]:
+    if part.step is Step.MODE or not part.deciding:
+        return ()
+    return tuple(_named(opinion) for opinion in part.deciding)
+
+
+def _named(opinion: Opinion) -> str:
+    return f"{opinion.layer.owner}: {opinion.rule}"
+
+
+def outcome(at: float, session: SessionRecord, path: tuple[str, ...], call: ToolCall, digest: str, ended: CallEnded) -> AuditEvent:
+    """What became of a call that was permitted."""
+    return AuditEvent(
+        at=at,
+        kind="outcome",
+        principal=session.principal,
+        session_id=session.id,
+        session_path=path,
+        tool=call.tool,
+        digest=digest,
+        outcome=ended.ending.value,
+        ref=call.id,
+    )
+
+
+def prompted(at: float, prompt: Prompt, tool: str, outcome: str, *, by: str = "") -> AuditEvent:
+    """A prompt was opened, shown or closed."""
+    return AuditEvent(
+        at=at,
+        kind="prompt",
+        principal=prompt.principal,
+        session_id=prompt.session_id,
+        session_path=prompt.session_path,
+        tool=tool,
+        digest=prompt.digest,
+        ruled_by=by,
+        outcome=outcome,
+        ref=prompt.id,
+    )
+
+
+def ruled(at: float, record: RulingRecord, path: tuple[str, ...], outcome: str, *, by: str) -> AuditEvent:
+    """A ruling was given, handed down or revoked."""
+    return AuditEvent(
+        at=at,
+        kind="ruling",
+        principal=record.principal,
+        session_id=record.ruling.session_id,
+        session_path=path,
+        action=record.action,
+        rules=(f"{record.reach.value}: {record.ruling.rule}",),
+        ruled_by=by,
+        outcome=outcome,
+        ref=record.id,
+    )
+
+
+def ran(at: float, run: RunRecord, path: tuple[str, ...], outcome: str) -> AuditEvent:
+    """A run was started or came to its end."""
+    return AuditEvent(
+        at=at,
+        kind="run",
+        principal=run.principal,
+        session_id=run.session_id,
+        session_path=path,
+        outcome=outcome,
+        ref=run.id,
+    )
+
+
+def ending_words(outcome: Outcome) -> str:
+    """An outcome in few words, for the audit: `completed, 2 calls refused`."""
+    count = len(outcome.refused)
+    return outcome.kind if not count else f"{outcome.kind}, {count} call{'s' if count != 1 else ''} refused"
+
+
+def rooted(at: float, session: SessionRecord, outcome: str) -> AuditEvent:
+    """A root session was opened or ended."""
+    return AuditEvent(
+        at=at,
+        kind="session",
+        principal=session.principal,
+        session_id=session.id,
+        session_path=(session.agent,),
+        outcome=outcome,
+        ref=session.id,
+    )

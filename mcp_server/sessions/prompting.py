@@ -1,0 +1,137 @@
+"""Putting a question before a person: opening prompts, joining calls to them, letting them lapse."""
+
+from collections.abc import Callable, Sequence
+
+from mcp_server.policy.explain import reasons
+from mcp_server.policy.offers import Offered, offers
+from mcp_server.policy.values import Action, Mode, Request, SpawnValue
+from mcp_server.policy.verdicts import SessionId, Verdict
+from mcp_server.records import (
+    ApprovalSubject,
+    AuditEvent,
+    Choice,
+    Offer,
+    Prompt,
+    PromptId,
+    PromptState,
+    QuestionSubject,
+    Subject,
+)
+from mcp_server.sessions import events
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.standing import Standing
+from mcp_server.sessions.work import Work
+from mcp_server.store.ids import mint
+
+
+class Prompting:
+    """Opens and lapses prompts. Answering them is `answers`."""
+
+    def __init__(self, deployment: Deployment, changed: Callable[[Prompt], None]) -> None:
+        self._deployment = deployment
+        self._changed = changed
+        """Told of each prompt that was opened or has lapsed."""
+
+    async def for_digest(self, session_id: SessionId, digest: str) -> tuple[Prompt, ...]:
+        """All prompts of that very call, oldest first."""
+        prompts = await self._deployment.store.prompts(session_id=session_id)
+        return tuple(prompt for prompt in prompts if prompt.digest == digest)
+
+    async def open_approval(self, work: Work, standing: Standing, verdict: Verdict, mode: Mode, digest: str, event: AuditEvent) -> PromptId:
+        """The open prompt for this call: one that the same call of the same session waits for already, or a new one."""
+        for prompt in await self.for_digest(work.session.id, digest):
+            if prompt.state is PromptState.OPEN and await self._deployment.store.join_prompt(prompt.id, work.call.id):
+                await self._deployment.store.audit((event,))
+                return prompt.id
+        return await self._open(work, standing, approval_of(work, verdict, mode), digest, (event,))
+
+    async def open_question(self, work: Work, standing: Standing, subject: QuestionSubject, digest: str) -> PromptId:
+        """A prompt for what a model wants to know. Never shared: each question is asked."""
+        return await self._open(work, standing, subject, digest, ())
+
+    async def _open(self, work: Work, standing: Standing, subject: Subject, digest: str, happened: Sequence[AuditEvent]) -> PromptId:
+        now = self._deployment.clock()
+        prompt = Prompt(
+            id=PromptId(mint("prm")),
+            principal=work.session.principal,
+            root_id=work.session.root_id,
+            session_id=work.session.id,
+            session_path=standing.path,
+            calls=(work.call.id,),
+            digest=digest,
+            subject=subject,
+            created_at=now,
+            background=work.background,
+        )
+        opened = events.prompted(now, prompt, work.call.tool, "opened")
+        await self._deployment.store.add_prompt(prompt, (*happened, opened))
+        self._changed(prompt)
+        return prompt.id
+
+    async def show(self, prompt_id: PromptId) -> Prompt | None:
+        """It is put before a person now: the first showing starts its deadline."""
+        now = self._deployment.clock()
+        return await self._deployment.store.mark_shown(prompt_id, at=now, deadline=now + self._deployment.limits.prompt_seconds)
+
+    async def lapse(self) -> float | None:
+        """Close what nobody answered in time. Returns when the next one is due; None: none is open."""
+        now, due = self._deployment.clock(), None
+        for prompt in await self._deployment.store.prompts(state=PromptState.OPEN):
+            deadline = self._deadline(prompt)
+            if deadline > now:
+                due = deadline if due is None else min(due, deadline)
+                continue
+            await self.close(prompt, PromptState.EXPIRED, lapsed_words(prompt, deadline))
+        return due
+
+    def _deadline(self, prompt: Prompt) -> float:
+        return prompt.deadline if prompt.deadline is not None else prompt.created_at + self._deployment.limits.unshown_seconds
+
+    async def close(self, prompt: Prompt, state: PromptState, reason: str) -> bool:
+        """Close it without an answer."""
+        event = events.prompted(self._deployment.clock(), prompt, tool_of(prompt), state.value)
+        closed = await self._deployment.store.close_prompt(prompt.id, state, reason=reason, events=(event,))
+        if closed:
+            self._changed(prompt)
+        return closed
+
+
+def lapsed_words(prompt: Prompt, deadline: float) -> str:
+    """Why it lapsed, for the model."""
+    if prompt.shown_at is None:
+        return "no channel ever showed the question to a person, and its time is up"
+    return f"the question was shown and not answered within {round(deadline - prompt.shown_at)} s"
+
+
+def tool_of(prompt: Prompt) -> str:
+    """The tool that the prompt is about."""
+    match prompt.subject:
+        case ApprovalSubject() as approval:
+            return approval.tool
+        case QuestionSubject():
+            return "question"
+
+
+def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
+    """What the person is shown: the exact call, what of it asks and why, and the very rules each answer would create."""
+    asking = [part for part in verdict.parts if part.action is Action.ASK]
+    return ApprovalSubject(
+        tool=work.call.tool,
+        arguments=dict(work.call.arguments),
+        wants=tuple(f"{part.permission} {part.value.text}" for part in asking),
+        because=reasons(verdict, mode),
+        notes=_notes(verdict.requests),
+        asks=verdict.asks,
+        offers=tuple(_offer(offered) for offered in offers(verdict)),
+    )
+
+
+def _offer(offered: Offered) -> Offer:
+    return Offer(choice=Choice(offered.choice.value), rules=tuple(str(rule) for rule in offered.rules), grants=offered.rules)
+
+
+def _notes(requests: Sequence[Request]) -> tuple[str, ...]:
+    spawns = [value for request in requests for value in request.values if isinstance(value, SpawnValue)]
+    new = (f"new for {spawn.text}: {line}" for spawn in spawns for line in spawn.widening)
+    handed = (f"handed down to {spawn.text}: {line}" for spawn in spawns for line in spawn.handed)
+    return (*new, *handed)

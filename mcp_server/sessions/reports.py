@@ -1,0 +1,202 @@
+"""How a child's run is told to its caller: text for a model, and structured content that is authoritative.
+
+No output of a child can close a tag or forge one: everything inside is escaped.
+"""
+
+from html import escape
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
+from pydantic import BaseModel, Field
+
+from mcp_server.policy.values import ToolCall
+from mcp_server.records import (
+    CallEnded,
+    Cancelled,
+    Completed,
+    Ending,
+    Expired,
+    Failed,
+    Outcome,
+    Prompt,
+    RefusedCall,
+    RunRecord,
+    RunState,
+    SessionRecord,
+    TextPart,
+)
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.standing import Standing
+
+TaskState = Literal["running", "waiting", "completed", "error", "cancelled"]
+
+PREVIEW = 6_000
+"""Characters shown of either end of a result too long to show: enough to judge whether to read the rest."""
+
+
+class UsageReport(BaseModel):
+    """What the run cost so far."""
+
+    turns: int
+    input_tokens: int
+    output_tokens: int
+    tool_calls: int
+
+
+class RefusedReport(BaseModel):
+    """A call that was denied, or that nobody answered."""
+
+    agent_path: str
+    tool: str
+    summary: str
+    ending: str
+    reason: str
+
+
+class TaskReport(BaseModel):
+    """The state of a child session. `refused` lists every call that did not happen, whatever `result` claims."""
+
+    task_id: str
+    state: TaskState
+    agent: str
+    title: str
+    result: str | None = None
+    error: str | None = None
+    waiting_for: list[str] = Field(default_factory=list)
+    usage: UsageReport
+    refused: list[RefusedReport] = Field(default_factory=list[RefusedReport])
+
+
+def task_state(state: RunState) -> TaskState:
+    """The five words that a caller sees."""
+    match state:
+        case RunState.QUEUED | RunState.RUNNING:
+            return "running"
+        case RunState.WAITING:
+            return "waiting"
+        case RunState.COMPLETED:
+            return "completed"
+        case RunState.FAILED | RunState.EXPIRED:
+            return "error"
+        case RunState.CANCELLED:
+            return "cancelled"
+
+
+def report_of(session: SessionRecord, run: RunRecord, prompts: tuple[Prompt, ...] = ()) -> TaskReport:
+    """The run as it stands."""
+    result, error = _said(run.outcome)
+    return TaskReport(
+        task_id=session.id,
+        state=task_state(run.state),
+        agent=session.agent,
+        title=session.title,
+        result=result,
+        error=error,
+        waiting_for=[waiting_line(prompt) for prompt in prompts],
+        usage=UsageReport(
+            turns=run.usage.turns,
+            input_tokens=run.usage.input_tokens,
+            output_tokens=run.usage.output_tokens,
+            tool_calls=run.usage.tool_calls,
+        ),
+        refused=[_refused(call) for call in (run.outcome.refused if run.outcome else ())],
+    )
+
+
+def _refused(call: RefusedCall) -> RefusedReport:
+    path = " › ".join(call.session_path)
+    return RefusedReport(agent_path=path, tool=call.tool, summary=call.summary, ending=call.ending.value, reason=call.reason)
+
+
+def _said(outcome: Outcome | None) -> tuple[str | None, str | None]:
+    match outcome:
+        case None:
+            return None, None
+        case Completed():
+            return outcome.result, None
+        case Failed():
+            return outcome.partial or None, outcome.error
+        case Cancelled():
+            return outcome.partial or None, f"cancelled by {outcome.by}"
+        case Expired():
+            return outcome.partial or None, f"stopped at its limit: {outcome.limit}"
+
+
+def waiting_line(prompt: Prompt) -> str:
+    """One open prompt in a line, with the command that shows it."""
+    what = prompt.subject.wants if prompt.subject.kind == "approval" else tuple(q.question for q in prompt.subject.questions)
+    return f"{' › '.join(prompt.session_path)}: {'; '.join(what)} (answer with `remit approvals show {prompt.id}`)"
+
+
+def task_text(report: TaskReport, shown: str | None = None) -> str:
+    """The text a model reads. `shown` replaces the result where that is too long."""
+    body = shown if shown is not None else (report.result or "")
+    tag = "task_error" if report.state in ("error", "cancelled") else "task_result"
+    inner = "\n".join(part for part in ((report.error or "") if tag == "task_error" else "", body) if part)
+    return (
+        f'<task id="{escape(report.task_id)}" state="{report.state}">'
+        f"<summary>{escape(_summary(report), quote=False)}</summary>"
+        f"<{tag}>{escape(inner, quote=False)}</{tag}></task>"
+    )
+
+
+def _summary(report: TaskReport) -> str:
+    lines = [f"{report.title}: {report.state}"]
+    if report.refused:
+        lines.append(f"{len(report.refused)} call(s) did not happen:")
+        lines.extend(f"- {call.agent_path}: {call.tool} {call.summary}: {call.ending} ({call.reason})" for call in report.refused)
+    if report.waiting_for:
+        lines.append("waiting for a person:")
+        lines.extend(f"- {line}" for line in report.waiting_for)
+    return "\n".join(lines)
+
+
+async def child_result(deployment: Deployment, call: ToolCall, run: RunRecord, standing: Standing) -> CallEnded:
+    """The result of a `task` call: what its child has come to, or where a background one stands."""
+    session = await deployment.store.session(run.session_id, run.principal)
+    if session is None:
+        return CallEnded(call_id=call.id, tool=call.tool, ending=Ending.FAILED, parts=(TextPart(text="the child is gone"),))
+    report = report_of(session, run)
+    shown = await _shown(deployment, standing, session, report)
+    return CallEnded(
+        call_id=call.id,
+        tool=call.tool,
+        ending=_ending(run),
+        parts=(TextPart(text=task_text(report, shown)),),
+        structured=_structured(report, shown),
+        refused=run.outcome.refused if run.outcome else (),
+    )
+
+
+def _structured(report: TaskReport, shown: str | None) -> dict[str, Any]:
+    return (report if shown is None else report.model_copy(update={"result": shown})).model_dump(mode="json")
+
+
+def _ending(run: RunRecord) -> Ending:
+    match run.outcome:
+        case Completed() | None:
+            return Ending.DONE
+        case Cancelled():
+            return Ending.CANCELLED
+        case Failed() | Expired():
+            return Ending.FAILED
+
+
+async def _shown(deployment: Deployment, standing: Standing, session: SessionRecord, report: TaskReport) -> str | None:
+    """What to show of a result that is too long; the whole of it is saved where its caller may read it. None: all of it."""
+    text = report.result
+    if text is None or len(text) <= deployment.limits.inline_characters:
+        return None
+    folder = anyio.Path(deployment.outputs / standing.session.id)
+    await folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    file = folder / f"{session.id}.txt"
+    await file.write_text(text, encoding="utf-8")
+    await file.chmod(0o600)
+    return preview(text, Path(file))
+
+
+def preview(text: str, file: Path) -> str:
+    """Head and tail of a long text, and where the whole of it is."""
+    left_out = len(text) - 2 * PREVIEW
+    return f"{text[:PREVIEW]}\n… {left_out} characters left out; all of it is in {file} …\n{text[-PREVIEW:]}"

@@ -1,0 +1,102 @@
+"""Root sessions: one a connection, or one a caller where connections do not last."""
+
+from dataclasses import replace
+
+from mcp_server.policy.values import Reach
+from mcp_server.policy.verdicts import SessionId
+from mcp_server.records import SessionRecord
+from mcp_server.sessions import events
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.front import Caller
+from mcp_server.sessions.lookups import same_caller
+from mcp_server.store.ids import mint
+
+USED = "used"
+"""The state key under which a shared root notes when it was last used."""
+
+
+class Roots:
+    """Opens, finds again and ends roots."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+
+    async def open(self, caller: Caller, *, shared: bool) -> SessionRecord:
+        """The caller's shared root, or a new one of its own."""
+        if shared:
+            found = await self._standing(caller)
+            if found is not None:
+                return found
+        return await self._new(caller, shared=shared)
+
+    async def _new(self, caller: Caller, *, shared: bool) -> SessionRecord:
+        now = self._deployment.clock()
+        session_id = SessionId(mint("ses"))
+        root = SessionRecord(
+            id=session_id,
+            principal=caller.principal.key,
+            workspace=caller.workspace,
+            agent=caller.agent,
+            root_id=session_id,
+            parent_id=None,
+            depth=0,
+            root_agent=caller.agent,
+            shared=shared,
+            mode=self._deployment.rulebook.root_mode(caller.agent),
+            created_at=now,
+        )
+        await self._deployment.store.add_session(root)
+        await self._deployment.store.audit((events.rooted(now, root, "opened"),))
+        await self._touch(root, now)
+        return root
+
+    async def _standing(self, caller: Caller) -> SessionRecord | None:
+        now, limits = self._deployment.clock(), self._deployment.limits
+        for session in await self._deployment.store.sessions(caller.principal.key, workspace=caller.workspace):
+            if not session.shared or session.ended_at is not None or session.agent != caller.agent:
+                continue
+            silent = now - await self._used(session)
+            if silent > limits.root_silence_seconds:
+                await self.end(session)
+                continue
+            if silent > limits.ruling_silence_seconds:
+                await self._lapse_rulings(session, now)
+            await self._touch(session, now)
+            return await self._in_mode(session)
+        return None
+
+    async def _in_mode(self, root: SessionRecord) -> SessionRecord:
+        """A shared root follows the mode that its deployment asks for now."""
+        mode = self._deployment.rulebook.root_mode(root.agent)
+        if mode is root.mode:
+            return root
+        current = replace(root, mode=mode)
+        await self._deployment.store.update_session(current)
+        return current
+
+    async def _used(self, root: SessionRecord) -> float:
+        text = await self._deployment.store.state(root.id, USED)
+        return float(text) if text else root.created_at
+
+    async def _touch(self, root: SessionRecord, now: float) -> None:
+        """Once a minute is enough for limits of hours."""
+        if root.shared and now - await self._used(root) > 60:
+            await self._deployment.store.set_state(root.id, USED, repr(now))
+
+    async def _lapse_rulings(self, root: SessionRecord, now: float) -> None:
+        for record in await self._deployment.store.rulings(principal=root.principal, session_ids=[root.id], standing_at=now):
+            if record.reach is Reach.SESSION:
+                event = events.ruled(now, record, (root.agent,), "lapsed: the session was silent for too long", by="")
+                await self._deployment.store.revoke(record.id, principal=root.principal, now=now, events=(event,))
+
+    async def end(self, root: SessionRecord) -> None:
+        """It takes no more calls. Its children go on, as any root of the same caller may see."""
+        now = self._deployment.clock()
+        await self._deployment.store.update_session(replace(root, ended_at=now))
+        await self._deployment.store.audit((events.rooted(now, root, "ended"),))
+
+    async def of_caller(self, root: SessionRecord) -> tuple[SessionRecord, ...]:
+        """Every root of the same caller, this one first."""
+        sessions = await self._deployment.store.sessions(root.principal, workspace=root.workspace)
+        others = tuple(one for one in sessions if one.parent_id is None and one.id != root.id and same_caller(one, root))
+        return (root, *others)

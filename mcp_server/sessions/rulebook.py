@@ -1,0 +1,122 @@
+"""Definitions and rules from the files, as they are now.
+
+Files are read anew when one of them has changed. If they are then at fault, the last good ones stay in force and the log says so:
+a server in use is not stopped by a typing error, and no rule is lost by one.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import structlog
+
+from mcp_server.agents.definition import AgentDefinition, AgentSet
+from mcp_server.agents.load import load_agents
+from mcp_server.errors import ConfigError
+from mcp_server.policy.chain import Commons
+from mcp_server.policy.values import Mode
+from mcp_server.sessions.deployment import AgentRules, Limits
+from mcp_server.settings.load import load_settings
+from mcp_server.settings.places import Places
+from mcp_server.settings.values import Flags, Settings
+
+log = structlog.get_logger(__name__)
+
+Stamp = tuple[tuple[str, int, int, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edition:
+    """What one reading of the files gave."""
+
+    settings: Settings
+    agents: AgentSet
+
+
+class FileRules:
+    """See `Rulebook`. One for each workspace."""
+
+    def __init__(self, *, workspace: Path, places: Places, flags: Flags) -> None:
+        self._workspace = workspace
+        self._places = places
+        self._flags = flags
+        self._stamp = self._stamped()
+        self._edition = self._read()
+
+    @property
+    def edition(self) -> Edition:
+        """What is in force now.
+
+        Raises:
+            Nothing: faults in changed files are logged, and what was in force stays.
+        """
+        stamp = self._stamped()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._edition = self._read()
+                log.info("settings and agents were read anew", workspace=str(self._workspace))
+            except ConfigError as error:
+                log.error("changed settings or agents are at fault; those from before stay in force", faults=str(error).splitlines())
+        return self._edition
+
+    def _read(self) -> Edition:
+        settings = load_settings(workspace=self._workspace, places=self._places, flags=self._flags)
+        return Edition(settings=settings, agents=load_agents(places=self._places, settings=settings))
+
+    def _stamped(self) -> Stamp:
+        files = (self._places.managed, self._places.config, self._workspace / ".remit", self._places.state / "trust")
+        return tuple(entry for folder in files for entry in _entries(folder, DEEP))
+
+    # ---- Rulebook -------------------------------------------------------------------------------
+
+    def definitions(self, workspace: str) -> Mapping[str, AgentDefinition]:
+        return self.edition.agents
+
+    def commons(self, workspace: str) -> Commons:
+        return self.edition.settings.commons
+
+    def agent_rules(self, name: str) -> AgentRules:
+        tuning = self.edition.settings.tuning(name)
+        return AgentRules(person=tuning.person, managed=tuning.managed)
+
+    def model(self, definition: AgentDefinition) -> str | None:
+        return self.edition.settings.model_for(definition.model, hidden=definition.hidden)
+
+    def root_mode(self, agent: str) -> Mode:
+        return self.edition.settings.mode
+
+
+DEEP = 3
+"""Levels below a configuration folder that are looked at: `settings.d/x.yaml`, `agents/x.md` and one more."""
+
+
+def _entries(folder: Path, depth: int) -> Iterator[tuple[str, int, int, int]]:
+    """Name, time, size and identity of a folder's files. A folder that cannot be read has none: reading it will say so."""
+    try:
+        with os.scandir(folder) as found:
+            for entry in sorted(found, key=lambda one: one.name):
+                seen = entry.stat(follow_symlinks=False)
+                yield entry.path, seen.st_mtime_ns, seen.st_size, seen.st_ino
+                if depth > 1 and entry.is_dir(follow_symlinks=False):
+                    yield from _entries(Path(entry.path), depth - 1)
+    except OSError:
+        return
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The settings' limits as runs use them."""
+    said = settings.limits
+    return Limits(
+        depth=said.depth,
+        children=said.children,
+        steps=said.steps,
+        run_seconds=said.timeout,
+        prompt_seconds=said.prompt_deadline,
+        once_seconds=settings.rulings.once_expiry,
+        inline_characters=said.inline_result,
+        root_silence_seconds=said.root_silence,
+        ruling_silence_seconds=settings.rulings.session_expiry,
+        run_tokens=said.tokens,
+    )

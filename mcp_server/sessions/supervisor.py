@@ -1,0 +1,239 @@
+"""Owns every run that this process advances. A request never does: it attaches to a run and leaves it.
+
+One task a run that is acting; none for a run that waits. What other processes did is seen by `watch`.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from mcp_server.errors import LeaseLost, StoreError
+from mcp_server.policy.verdicts import SessionId
+from mcp_server.records import FINAL, Prompt, PromptState, RunId, RunRecord, SessionRecord
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.drive import Drive
+from mcp_server.sessions.gate import Gate
+from mcp_server.sessions.prompting import Prompting
+from mcp_server.sessions.pulse import Pulse
+from mcp_server.sessions.turns import Turns
+from mcp_server.sessions.wakeups import Wakeups
+from mcp_server.sessions.work import AnyTool, Parked, key_of
+from mcp_server.store.protocol import Lease
+
+log = structlog.get_logger(__name__)
+
+LAY_DOWN = 4.0
+"""Seconds that laying down a run may take when the server stops; the process is to be gone within five."""
+
+
+class Supervisor:
+    """Starts, wakes, cancels and lays down runs."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._deployment = deployment
+        self.wakeups = Wakeups()
+        self.prompting = Prompting(deployment, self.prompt_changed)
+        self._active: dict[RunId, tuple[Pulse, anyio.CancelScope]] = {}
+        self._activity: dict[SessionId, str] = {}
+        self._group: TaskGroup | None = None
+        self._stopping = False
+        self._idle = anyio.Event()
+        self._tools: Mapping[str, AnyTool] = {}
+        self._turns = Turns(deployment, self._tools)
+        self._gate = Gate(deployment, self._tools, self.prompting)
+
+    def equip(self, tools: Mapping[str, AnyTool]) -> Gate:
+        """Give it its tools. Some of them act on this very supervisor, so they are made after it."""
+        self._turns = Turns(self._deployment, tools)
+        self._gate = Gate(self._deployment, tools, self.prompting)
+        return self._gate
+
+    # ---- life -----------------------------------------------------------------------------------
+
+    async def open(self, group: TaskGroup) -> None:
+        """Take up every unfinished run of this process's workspaces. Runs live in `group`."""
+        self._group = group
+        for run in await self._deployment.store.unfinished_runs(workspaces=self._deployment.workspaces):
+            self.kick(run.id)
+
+    def stop(self) -> None:
+        """Take up nothing more, and lay down what acts, so that it can go on elsewhere. Leave `group` afterwards to wait for it."""
+        self._stopping = True
+        for _, scope in self._active.values():
+            scope.cancel()
+
+    async def laid_down(self) -> None:
+        """Wait, within the bound, until nothing acts any more."""
+        with anyio.move_on_after(LAY_DOWN, shield=True):
+            while self._active:
+                await self._idle.wait()
+
+    @property
+    def acting(self) -> Sequence[RunId]:
+        """The runs that act in this process now."""
+        return tuple(self._active)
+
+    def kick(self, run_id: RunId) -> None:
+        """Advance it, or wake it where it acts already. Does nothing once the server stops."""
+        if self._stopping or self._group is None:
+            return
+        acting = self._active.get(run_id)
+        if acting is not None:
+            acting[0].wake()
+            return
+        scope, pulse = anyio.CancelScope(), Pulse(partial(self._await_keys, run_id))
+        self._active[run_id] = (pulse, scope)
+        self._group.start_soon(self._drive, run_id, pulse, scope)
+
+    def _await_keys(self, run_id: RunId, keys: Sequence[str]) -> None:
+        self.wakeups.wait(run_id, keys, partial(self.kick, run_id))
+
+    # ---- one run --------------------------------------------------------------------------------
+
+    async def _drive(self, run_id: RunId, pulse: Pulse, scope: anyio.CancelScope) -> None:
+        try:
+            await self._held(run_id, pulse, scope)
+        except* LeaseLost:
+            log.info("another process has taken the run", run=run_id)
+        except* StoreError as errors:
+            log.error("the run could not be written down", run=run_id, errors=[str(error) for error in errors.exceptions])
+        finally:
+            self._active.pop(run_id, None)
+            self._idle.set()
+            self._idle = anyio.Event()
+        if pulse.take_missed():
+            self.kick(run_id)
+
+    async def _held(self, run_id: RunId, pulse: Pulse, scope: anyio.CancelScope) -> None:
+        store, limits = self._deployment.store, self._deployment.limits
+        lease = await store.claim(run_id, owner=self._deployment.owner, now=self._deployment.clock(), seconds=limits.lease_seconds)
+        if lease is None:
+            return
+        parked: Sequence[Parked] = ()
+        try:
+            drive = await self._drive_of(run_id, pulse, lease)
+            if drive is not None:
+                parked = await self._acting(drive, run_id, scope, lease)
+        finally:
+            with anyio.CancelScope(shield=True), anyio.move_on_after(LAY_DOWN):
+                await store.release(lease)
+        if parked:
+            await self._rest(run_id, parked)
+
+    async def _drive_of(self, run_id: RunId, pulse: Pulse, lease: Lease) -> Drive | None:
+        run = await self._deployment.store.run(run_id)
+        session = await self._deployment.store.session(run.session_id, run.principal) if run else None
+        if run is None or session is None or run.state in FINAL:
+            return None
+        chain = await self._deployment.store.chain(session.id)
+        pulse.tell = partial(self._note, tuple(record.id for record in chain))
+        return Drive(self._deployment, self._gate, self._turns, pulse, lease, session, run)
+
+    async def _acting(self, drive: Drive, run_id: RunId, scope: anyio.CancelScope, lease: Lease) -> Sequence[Parked]:
+        parked: Sequence[Parked] | None = None
+        with scope:
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._renew, lease, scope)
+                parked = await drive.advance()
+                group.cancel_scope.cancel()
+        if scope.cancel_called:
+            await self._stopped(drive, run_id)
+        await self._after(run_id)
+        return parked or ()
+
+    async def _renew(self, lease: Lease, scope: anyio.CancelScope) -> None:
+        limits = self._deployment.limits
+        while True:
+            await anyio.sleep(limits.lease_seconds / 3)
+            kept = await self._deployment.store.claim(
+                lease.run_id, owner=lease.owner, now=self._deployment.clock(), seconds=limits.lease_seconds
+            )
+            if kept is None or kept.fence != lease.fence:
+                log.warning("lost the lease of a run", run=lease.run_id)
+                scope.cancel()
+                return
+
+    async def _stopped(self, drive: Drive, run_id: RunId) -> None:
+        """The run was stopped from outside: cancelled, or laid down because the server stops."""
+        with anyio.CancelScope(shield=True), anyio.move_on_after(LAY_DOWN):
+            run = await self._deployment.store.run(run_id)
+            if run is None or run.state in FINAL:
+                return
+            if run.cancel_requested is not None:
+                await drive.end_cancelled(run.cancel_requested)
+            elif self._stopping:
+                await drive.set_down()
+
+    async def _rest(self, run_id: RunId, parked: Sequence[Parked]) -> None:
+        """It waits and holds no task. What was over before it was listened for would be missed: look once more."""
+        keys = [key_of(wait) for wait in parked]
+        self._await_keys(run_id, keys)
+        for key in keys:
+            if await self.is_over(key):
+                self.wakeups.over(key)
+
+    async def is_over(self, key: str) -> bool:
+        """Is what this id names over: a prompt that is open no more, a run that has ended?"""
+        if key.startswith("prm_"):
+            open_prompts = await self._deployment.store.prompts(state=PromptState.OPEN)
+            return all(prompt.id != key for prompt in open_prompts)
+        run = await self._deployment.store.run(RunId(key))
+        return run is None or run.state in FINAL
+
+    async def _after(self, run_id: RunId) -> None:
+        """If the run has ended: its prompts go, its children go, its caller is told."""
+        with anyio.CancelScope(shield=True), anyio.move_on_after(LAY_DOWN):
+            run = await self._deployment.store.run(run_id)
+            if run is None or run.state not in FINAL:
+                return
+            await self._tidy(run)
+            self.wakeups.forget(run_id)
+            self.wakeups.over(run_id)
+            self.wakeups.ring(run.root_id)
+
+    async def _tidy(self, run: RunRecord) -> None:
+        for prompt in await self._deployment.store.prompts(session_id=run.session_id, state=PromptState.OPEN):
+            await self.prompting.close(prompt, PromptState.WITHDRAWN, f"the run that asked has ended ({run.state.value})")
+        for child in await self._deployment.store.children(run.session_id):
+            await self.cancel(child.id, "the end of its parent")
+
+    # ---- cancelling -----------------------------------------------------------------------------
+
+    async def cancel(self, session_id: SessionId, by: str) -> int:
+        """End the session's run and every run below it. Returns how many were asked to end."""
+        run = await self._deployment.store.latest_run(session_id)
+        count = 0
+        if run is not None and run.state not in FINAL:
+            await self._deployment.store.request_cancel(run.id, by)
+            self.end_here(run.id)
+            count = 1
+        for child in await self._deployment.store.children(session_id):
+            count += await self.cancel(child.id, by)
+        return count
+
+    def end_here(self, run_id: RunId) -> None:
+        """A cancel was stored: act on it, if the run is this process's or nobody's."""
+        acting = self._active.get(run_id)
+        if acting is None:
+            self.wakeups.forget(run_id)
+            self.kick(run_id)
+        else:
+            acting[1].cancel()
+
+    # ---- what has changed -----------------------------------------------------------------------
+
+    def prompt_changed(self, prompt: Prompt) -> None:
+        """It was opened, or is open no more: those who wait for it go on, those who look at its tree look again."""
+        self.wakeups.over(prompt.id)
+        self.wakeups.ring(prompt.root_id)
+
+    def _note(self, chain: tuple[SessionId, ...], text: str) -> None:
+        for session_id in chain:
+            self._activity[session_id] = text
+
+    def activity(self, session: SessionRecord) -> str:
+        """What was last heard of the session or one below it, in a few words."""
+        return self._activity.get(session.id, session.title)

@@ -1,0 +1,133 @@
+"""`session_info`: who am I, what asks and what is denied and why, which rulings stand, who can be asked."""
+
+from pydantic import BaseModel, ConfigDict
+
+from mcp_server.policy.chain import Authority
+from mcp_server.policy.values import Action, LayerKind, Request
+from mcp_server.records import RulingRecord, TextPart
+from mcp_server.sessions.work import SessionContext
+from mcp_server.tools.base import Hints, ToolResult, ToolSpec
+
+SILENCE = {
+    "dontAsk": "nobody is asked: what no rule allows is denied",
+    "default": "reading inside the workspace is allowed, everything else that no rule speaks of asks",
+    "acceptEdits": "reading and editing inside the workspace is allowed, everything else that no rule speaks of asks",
+    "bypassPermissions": "what no rule speaks of is allowed",
+}
+
+
+class InfoArguments(BaseModel):
+    """`session_info` takes nothing."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class RuleReport(BaseModel):
+    """One rule that asks or denies."""
+
+    rule: str
+    owner: str
+    reason: str | None
+    origin: str
+
+
+class RulingReport(BaseModel):
+    """One ruling that stands."""
+
+    id: str
+    reach: str
+    rule: str
+    session: str
+    used: int
+
+
+class InfoReport(BaseModel):
+    """The session that called."""
+
+    session_id: str
+    agent: str
+    agent_path: list[str]
+    workspace: str
+    mode: str
+    silence: str
+    asks: list[RuleReport]
+    denies: list[RuleReport]
+    rulings: list[RulingReport]
+    channels: list[str]
+
+
+class SessionInfo:
+    """The tool."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        return ToolSpec(
+            name="session_info",
+            title="Who am I, and what may I do",
+            description=(
+                "Your own session: its agent and path, its mode, the rules that ask and that deny and why, the rulings that stand "
+                "(their ids are what `task` takes as `inherit`), and the channels through which a person can be asked."
+            ),
+            arguments=InfoArguments,
+            hints=Hints(read_only=True, destructive=False, idempotent=True),
+            output=InfoReport,
+            by_ownership=True,
+        )
+
+    def requests(self, arguments: InfoArguments, context: SessionContext) -> tuple[Request, ...]:
+        """None: it is about its caller alone."""
+        return ()
+
+    async def run(self, arguments: InfoArguments, context: SessionContext) -> ToolResult:
+        """Tell."""
+        report = info_of(context)
+        return ToolResult(parts=(TextPart(text=info_text(report)),), structured=report.model_dump(mode="json"))
+
+
+def info_of(context: SessionContext) -> InfoReport:
+    """The report on the calling session."""
+    standing, current = context.standing, context.authority
+    return InfoReport(
+        session_id=standing.session.id,
+        agent=standing.session.agent,
+        agent_path=list(standing.path),
+        workspace=standing.session.workspace,
+        mode=current.mode.value,
+        silence=SILENCE[current.mode.value],
+        asks=_rules(current, Action.ASK),
+        denies=_rules(current, Action.DENY),
+        rulings=[_ruling(record) for record in standing.rulings],
+        channels=["the client's own form, where it can show one", "remit approvals"] if current.may_ask else [],
+    )
+
+
+def _rules(current: Authority, action: Action) -> list[RuleReport]:
+    return [
+        RuleReport(rule=str(rule), owner=layer.owner, reason=rule.reason, origin=rule.origin)
+        for layer in current.layers
+        for rule in layer.rules
+        if rule.action is action and not (layer.kind is LayerKind.CEILING and rule.scope == "self")
+    ]
+
+
+def _ruling(record: RulingRecord) -> RulingReport:
+    return RulingReport(
+        id=record.id, reach=record.reach.value, rule=str(record.ruling.rule), session=record.ruling.session_id, used=record.used
+    )
+
+
+def info_text(report: InfoReport) -> str:
+    """The same for a reader."""
+    lines = [
+        f"{' › '.join(report.agent_path)} in {report.workspace}",
+        f"mode {report.mode}: {report.silence}",
+        *_listed("denied", report.denies),
+        *_listed("asks", report.asks),
+        *(f"ruling {ruling.id}: {ruling.rule} ({ruling.reach}, used {ruling.used} times)" for ruling in report.rulings),
+        "asked through: " + ("; ".join(report.channels) or "nobody: what would ask is denied"),
+    ]
+    return "\n".join(lines)
+
+
+def _listed(word: str, rules: list[RuleReport]) -> list[str]:
+    return [f"{word}: {rule.rule} ({rule.owner}{f', {rule.reason}' if rule.reason else ''})" for rule in rules]

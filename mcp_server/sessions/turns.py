@@ -1,0 +1,88 @@
+"""What a model is given for one turn: its prompt, its transcript, and the tools that it is shown."""
+
+from collections.abc import Mapping, Sequence
+
+from mcp_server.errors import ModelNotConfigured
+from mcp_server.policy.chain import Authority, authority
+from mcp_server.policy.derived import permission_of
+from mcp_server.policy.shown import wholly_denied
+from mcp_server.records import ModelTurn, RunRecord, SessionRecord
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.models.base import ToolOffer, TurnRequest
+from mcp_server.sessions.standing import GONE, Standing, standing_of
+from mcp_server.sessions.work import AnyTool
+from mcp_server.tools.base import ToolSpec
+
+PREAMBLE = (
+    "You work as the agent `{agent}` in the folder {workspace}. Your tool calls pass a gate. A call that is refused stays refused: "
+    "do not look for another way to the same end; say in your answer what you could not do and why. "
+    "Your last message is your result; it goes to the one who gave you the task, who sees nothing else of your work."
+)
+
+
+class Turns:
+    """Asks the back end for turns."""
+
+    def __init__(self, deployment: Deployment, tools: Mapping[str, AnyTool]) -> None:
+        self._deployment = deployment
+        self._tools = tools
+
+    def steps(self, session: SessionRecord) -> int | None:
+        """The definition's own limit of turns."""
+        definition = self._deployment.rulebook.definitions(session.workspace).get(session.agent)
+        return definition.steps if definition else None
+
+    def seconds(self, session: SessionRecord) -> float | None:
+        """The definition's own limit of working time."""
+        definition = self._deployment.rulebook.definitions(session.workspace).get(session.agent)
+        return definition.timeout if definition else None
+
+    async def turn(self, session: SessionRecord, run: RunRecord) -> ModelTurn:
+        """One turn.
+
+        Raises:
+            ModelError: It could not be had.
+        """
+        standing = await standing_of(self._deployment, session)
+        definition = standing.definition
+        if definition is None:
+            raise ModelNotConfigured(f"agent `{session.agent}`: {GONE}; define it again, or start another agent")
+        model = self._deployment.rulebook.model(definition)
+        if model is None:
+            raise ModelNotConfigured(
+                f"no model is set for agent `{session.agent}`: put `model: provider:name` into the user settings or the definition "
+                "(`remit doctor` shows where)"
+            )
+        preamble = PREAMBLE.format(agent=session.agent, workspace=session.workspace)
+        request = TurnRequest(
+            session_id=session.id,
+            agent=session.agent,
+            model=model,
+            system=f"{definition.prompt}\n\n{preamble}".strip(),
+            transcript=await self._deployment.store.transcript(session.id),
+            tools=self.offers(standing),
+            temperature=definition.temperature,
+            top_p=definition.top_p,
+            options=definition.options,
+        )
+        return await self._deployment.backend.turn(request)
+
+    def offers(self, standing: Standing) -> tuple[ToolOffer, ...]:
+        """The tools that the session's model is shown. Being shown a tool permits nothing."""
+        current = authority(standing.members, standing.commons, ())
+        return tuple(_offer(tool.spec) for tool in self._shown(standing, current))
+
+    def _shown(self, standing: Standing, current: Authority) -> Sequence[AnyTool]:
+        definition, narrowed = standing.definition, standing.session.narrowed
+        named = definition.tools if definition else ()
+        return [
+            tool
+            for name, tool in self._tools.items()
+            if (named is None or name in named)
+            and (narrowed is None or name in narrowed)
+            and (tool.spec.by_ownership or not wholly_denied(current, permission_of(name)))
+        ]
+
+
+def _offer(spec: ToolSpec) -> ToolOffer:
+    return ToolOffer(name=spec.name, description=spec.description, schema=spec.arguments.model_json_schema())

@@ -1,0 +1,106 @@
+"""What a request that waits for a call is shown: the prompts it may carry, and the words to leave with."""
+
+from collections.abc import Mapping
+
+from mcp_server.errors import NoSuchHandle
+from mcp_server.policy.values import CallId
+from mcp_server.records import Prompt, RunRecord, SessionRecord
+from mcp_server.sessions.clientcalls import ClientCall
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.front import Open
+from mcp_server.sessions.lookups import child_of
+from mcp_server.sessions.reports import report_of, task_text, waiting_line
+from mcp_server.sessions.roots import Roots
+from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.sessions.trees import ancestry, prompts_of_roots
+from mcp_server.sessions.work import AwaitsChild
+
+CARRIERS = ("task", "task_status")
+"""The tools whose calls carry the prompts that no other request shows: those of background children and of cancelled calls."""
+
+
+class Views:
+    """Looks at calls; changes nothing."""
+
+    def __init__(self, deployment: Deployment, supervisor: Supervisor, roots: Roots, calls: Mapping[CallId, ClientCall]) -> None:
+        self._deployment = deployment
+        self._supervisor = supervisor
+        self._roots = roots
+        self._calls = calls
+
+    async def prompts(self, call: ClientCall) -> tuple[Prompt, ...]:
+        """The open prompts that this call's request may show, oldest first."""
+        carries = call.call.tool in CARRIERS
+        roots = await self._roots.of_caller(call.root) if carries else (call.root,)
+        shown: list[Prompt] = []
+        for prompt in await prompts_of_roots(self._deployment.store, roots):
+            holder = await self._holder(prompt)
+            if holder is call or (carries and holder is None):
+                shown.append(prompt)
+        return tuple(shown)
+
+    async def _holder(self, prompt: Prompt) -> ClientCall | None:
+        """The attached call whose own prompt it is, itself or through its child. None: no request holds it."""
+        above = await ancestry(self._deployment.store, prompt.session_id)
+        for call in self._calls.values():
+            if call.attached == 0:
+                continue
+            if call.call.id in prompt.calls and prompt.session_id == call.root.id:
+                return call
+            child = await self._child(call)
+            if child is not None and child.session_id in above:
+                return call
+        return None
+
+    async def _child(self, call: ClientCall) -> RunRecord | None:
+        if not isinstance(call.parked, AwaitsChild):
+            return None
+        return await self._deployment.store.run(call.parked.run_id)
+
+    async def open(self, call: ClientCall) -> Open:
+        """The call goes on; these are the words to leave with."""
+        prompts = await self.prompts(call)
+        subject = await self._subject(call)
+        if subject is None:
+            return Open(call_id=call.call.id, prompts=prompts, text=waiting_words(call, prompts), structured=None)
+        session, run = subject
+        below = [prompt for prompt in prompts if session.id in await ancestry(self._deployment.store, prompt.session_id)]
+        report = report_of(session, run, tuple(below))
+        words = f"{task_text(report)}\n{carry_on(call, report.task_id)}"
+        return Open(call_id=call.call.id, prompts=prompts, text=words, structured=report.model_dump(mode="json"))
+
+    async def _subject(self, call: ClientCall) -> tuple[SessionRecord, RunRecord] | None:
+        """The child that the call is about, where there is one yet."""
+        run = await self._child(call)
+        if run is not None:
+            session = await self._deployment.store.session(run.session_id, run.principal)
+            return None if session is None else (session, run)
+        task_id = call.call.arguments.get("task_id")
+        if call.call.tool not in ("task_status", "task_cancel") or not isinstance(task_id, str):
+            return None
+        try:
+            return await child_of(self._deployment.store, call.root, task_id)
+        except NoSuchHandle:
+            return None
+
+    def progress(self, call: ClientCall) -> str:
+        """Where the call is now."""
+        return call.said or self._supervisor.activity(call.root) or call.call.tool
+
+
+def waiting_words(call: ClientCall, prompts: tuple[Prompt, ...]) -> str:
+    """For a call of the client's own that has to leave unfinished."""
+    mine = [prompt for prompt in prompts if call.call.id in prompt.calls]
+    if not mine:
+        return f"`{call.call.tool}` is not done yet. The same call again, with the same arguments, continues it."
+    lines = "\n".join(f"- {waiting_line(prompt)}" for prompt in mine)
+    return (
+        f"`{call.call.tool}` waits for a person and has done nothing yet. This client cannot show the question, or nobody has answered:\n"
+        f"{lines}\n"
+        "Tell the person to run that command in a terminal. Then make the same call again, with the same arguments: it continues."
+    )
+
+
+def carry_on(call: ClientCall, task_id: str) -> str:
+    """How the model goes on from a task that has not ended."""
+    return f'It goes on by itself. Poll it with task_status(task_id="{task_id}", wait_seconds=30), or make the same call again.'

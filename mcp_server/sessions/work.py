@@ -1,0 +1,98 @@
+"""One call on its way through the gate: who makes it, where it is written down, and what it may come to."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mcp_server.policy.chain import Authority
+from mcp_server.policy.values import Request, ToolCall
+from mcp_server.policy.verdicts import RulingId
+from mcp_server.records import AuditEvent, CallEnded, PromptId, QuestionSubject, RunId, RunRecord, SessionRecord
+from mcp_server.sessions.standing import Standing
+from mcp_server.tools.base import Tool, ToolContext, ToolResult, ToolSpec
+
+
+class Journal(Protocol):
+    """Where a call's start and end are written: a run's transcript, or the audit alone for a client's own call."""
+
+    async def started(self, call: ToolCall, events: Sequence[AuditEvent], uses: Sequence[RulingId]) -> bool:
+        """Before the act, in one transaction with the use of the rulings that permit it. If this raises, the act does not happen.
+
+        False, and nothing written: one of the rulings stands no longer.
+        """
+        ...
+
+    async def ended(self, ended: CallEnded, events: Sequence[AuditEvent]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """One call, and whose it is."""
+
+    session: SessionRecord
+    call: ToolCall
+    journal: Journal
+    run: RunRecord | None = None
+    """The run whose model made it; None for a client's own call."""
+    looping: bool = False
+    """It is the third of its like running."""
+    background: bool = False
+    """Nobody's request waits for it: its prompts ride on `task` and `task_status` only."""
+    progress: Callable[[str], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitsPerson:
+    """The call waits for a prompt."""
+
+    prompt_id: PromptId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitsChild:
+    """The call waits for a child's run."""
+
+    run_id: RunId
+
+
+Parked = AwaitsPerson | AwaitsChild
+
+
+def key_of(parked: Parked) -> str:
+    """The id whose end a parked call waits for."""
+    match parked:
+        case AwaitsPerson(prompt_id=prompt_id):
+            return prompt_id
+        case AwaitsChild(run_id=run_id):
+            return run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asks:
+    """A tool's way to say: this needs the person's answer, not their permission."""
+
+    subject: QuestionSubject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionContext(ToolContext):
+    """What the tools of this room are lent beyond what every tool gets."""
+
+    call: ToolCall
+    standing: Standing
+    run: RunRecord | None
+    authority: Authority
+
+
+class SessionTool(Protocol):
+    """A tool that acts on sessions: it may park its call. Otherwise as `tools.base.Tool`."""
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    def requests(self, arguments: Any, context: SessionContext) -> tuple[Request, ...]: ...
+
+    async def run(self, arguments: Any, context: SessionContext) -> ToolResult | Parked | Asks: ...
+
+
+AnyTool = Tool | SessionTool
