@@ -2,16 +2,20 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cached_property
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
-from pydantic_core import PydanticSerializationError, to_json, to_jsonable_python
+from pydantic_core import to_json
 
 from mcp_server.records import AuditEvent, Entry, Prompt, RulingRecord, RunRecord, SessionRecord
-from mcp_server.store.faults import UnreadableRow
+from mcp_server.store.faults import UnreadableRow, UnwritableValue
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 
 class Form(Generic[T]):
@@ -29,12 +33,18 @@ class Form(Generic[T]):
         """One line of JSON. Keeps NaN and infinity, and lone surrogates, which stricter JSON would lose or refuse.
 
         Raises:
-            PydanticSerializationError: It holds something that has no JSON form.
+            UnwritableValue: It holds something that has no JSON form.
         """
         try:
             return to_json(record, inf_nan_mode="constants").decode()
-        except PydanticSerializationError:
-            return json.dumps(to_jsonable_python(record, inf_nan_mode="constants"), separators=(",", ":"))
+        except ValueError:  # a lone surrogate, or worse
+            return self._dump_loosely(record)
+
+    def _dump_loosely(self, record: T) -> str:
+        try:
+            return json.dumps(asdict(record), separators=(",", ":"))
+        except (ValueError, TypeError, RecursionError) as error:
+            raise UnwritableValue(f"the {self._name} has no JSON form: {error}") from error
 
     def load(self, text: str | bytes, key: object) -> T:
         """The record that `dump` wrote. Keys that are not known are passed over.

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
 import anyio
-from pydantic_core import PydanticSerializationError
 
 from mcp_server.errors import StoreError, StoreLocked
-from mcp_server.store.faults import UnreadableRow, damaged, from_sqlite
+from mcp_server.store.faults import UnreadableRow, UnwritableValue, damaged, from_sqlite
 from mcp_server.store.files import identity, prepare
 from mcp_server.store.schema import APPLICATION_ID, MIGRATIONS, Migration
 
@@ -202,5 +201,5 @@ class Database:
             raise from_sqlite(self.path, error, waited=self._wait) from error
         except UnreadableRow as error:
             raise damaged(self.path, str(error)) from error
-        except (UnicodeEncodeError, OverflowError, PydanticSerializationError) as error:
+        except (UnicodeEncodeError, OverflowError, UnwritableValue) as error:
             raise StoreError(f"nothing was written to the store {self.path}: a value cannot be stored ({error})") from error

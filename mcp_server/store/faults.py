@@ -16,6 +16,10 @@ class UnreadableRow(Exception):
     """A stored record that is not what was written. The room's own: it leaves as `StoreDamaged`."""
 
 
+class UnwritableValue(Exception):
+    """A record holds something that cannot be stored. The room's own: it leaves as `StoreError`."""
+
+
 def damaged(path: Path, what: str) -> StoreDamaged:
     """The file cannot be trusted."""
     return StoreDamaged(

@@ -15,6 +15,9 @@ POSIX = os.name == "posix"
 COMPANIONS = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside a database. A link in their place would be followed like one in its own."""
 
+SMALLEST_DATABASE = 512
+"""Bytes: the smallest page that SQLite knows."""
+
 Identity = tuple[int, int]
 """Device and inode."""
 
@@ -36,9 +39,7 @@ def prepare(path: Path, *, user: int | None = None) -> None:
             for companion in ("", *COMPANIONS):
                 _check_file(path.with_name(path.name + companion), owner)
         _create(path)
-        log = path.with_name(f"{path.name}-wal")
-        if path.stat().st_size == 0 and log.exists() and log.stat().st_size > 0:
-            raise damaged(path, f"it is empty, but {log.name} holds changes")
+        _check_size(path)
     except OSError as error:
         raise from_os(path, error) from error
     except ValueError as error:
@@ -59,6 +60,18 @@ def _create(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
         return
+
+
+def _check_size(path: Path) -> None:
+    """SQLite takes a file of one byte for an empty one, and throws away the log beside an empty one."""
+    log = path.with_name(f"{path.name}-wal")
+    match path.stat().st_size:
+        case 0 if log.exists() and log.stat().st_size > 0:
+            raise damaged(path, f"it is empty, but {log.name} holds changes")
+        case size if 0 < size < SMALLEST_DATABASE:
+            raise damaged(path, f"with {size} bytes it is no database")
+        case _:
+            return
 
 
 def _check_folder(path: Path, owner: int) -> None:

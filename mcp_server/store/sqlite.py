@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from mcp_server.errors import StoreDamaged
 from mcp_server.policy.verdicts import RulingId, SessionId
 from mcp_server.records import (
     Answer,
@@ -224,7 +225,10 @@ class SqliteStore(Store):
 
     async def faults(self) -> tuple[str, ...]:
         """What SQLite finds wrong in the file, a line each; reads all of it, so not for every day."""
-        return await self._db.read(_faults)
+        try:
+            return await self._db.read(_faults)
+        except StoreDamaged as error:
+            return (str(error),)
 
     async def close(self) -> None:
         self._db.close()
