@@ -1,0 +1,185 @@
+"""`remit doctor`: is everything in place, and if not, what to do. Changes nothing, sends nothing."""
+
+import json
+import os
+import platform
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from mcp_server.agents.load import load_agents
+from mcp_server.app import backend_of
+from mcp_server.cli.here import Here, here, workspace_option
+from mcp_server.cli.state import FILE, with_store
+from mcp_server.cli.table import safe
+from mcp_server.errors import ConfigError, ModelError, RemitError, StoreError, ToolFailure
+from mcp_server.settings.places import find_places
+from mcp_server.settings.trust import Trust
+from mcp_server.tools.ripgrep import binary
+
+OLDEST_SQLITE = (3, 35, 0)
+"""The first with RETURNING, which the store's statements use."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing looked at."""
+
+    about: str
+    state: Literal["ok", "note", "fault"]
+    says: str
+    remedy: str = ""
+
+
+@click.command()
+@workspace_option
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def doctor(workspace: Path, as_json: bool) -> None:
+    """Look at the machine, the settings, the agents, the store and the models; say what to mend and how.
+
+    Ends with 1 where something must be mended before Remit works.
+    """
+    findings = list(_findings(workspace))
+    for finding in findings:
+        click.echo(json.dumps(asdict(finding), ensure_ascii=False) if as_json else _line(finding))
+    if any(finding.state == "fault" for finding in findings):
+        raise SystemExit(1)
+
+
+def _line(finding: Finding) -> str:
+    mark = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}[finding.state]
+    told = f"{mark} {finding.about}: {finding.says}"
+    return safe(f"{told}\n      {finding.remedy}" if finding.remedy else told)
+
+
+def _findings(workspace: Path) -> Iterator[Finding]:
+    yield from _machine()
+    yield from _state_folder()
+    try:
+        place = here(workspace)
+    except ConfigError as error:
+        yield from (
+            Finding(about="settings", state="fault", says=f"{_where(f.file, f.line)}: {f.problem}", remedy=f.remedy) for f in error.faults
+        )
+        return
+    except RemitError as error:
+        yield Finding(about="workspace", state="fault", says=str(error))
+        return
+    yield from _settings(place)
+    yield from _agents_and_models(place)
+
+
+def _where(file: str, line: int | None) -> str:
+    return file if line is None else f"{file}:{line}"
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding(about="python", state="ok", says=f"{platform.python_version()} at {sys.executable}")
+    found = sqlite3.sqlite_version_info
+    old = found < OLDEST_SQLITE
+    yield Finding(
+        about="sqlite",
+        state="fault" if old else "ok",
+        says=sqlite3.sqlite_version,
+        remedy="use a Python that is built with SQLite 3.35 or newer" if old else "",
+    )
+    try:
+        yield Finding(about="ripgrep", state="ok", says=binary())
+    except ToolFailure as error:
+        yield Finding(about="ripgrep", state="fault", says=str(error), remedy="install Remit again, or put `rg` on the path")
+
+
+def _state_folder() -> Iterator[Finding]:
+    state = find_places(os.environ).state
+    if not state.exists():
+        yield Finding(about="state", state="ok", says=f"{state} will be made when it is first needed")
+        return
+    open_to_others = [path for path in (state, *sorted(state.rglob("*"))) if _others(path)]
+    for path in open_to_others:
+        yield Finding(about="state", state="fault", says=f"{path} is open to other users", remedy=f"chmod go-rwx '{path}'")
+    if not open_to_others:
+        yield Finding(about="state", state="ok", says=f"{state} is yours alone")
+    if (state / FILE).exists():
+        yield from _store(state / FILE)
+
+
+def _others(path: Path) -> bool:
+    return sys.platform != "win32" and not path.is_symlink() and bool(path.stat().st_mode & 0o077)
+
+
+def _store(path: Path) -> Iterator[Finding]:
+    try:
+        with_store(lambda store: store.changed())
+        with sqlite3.connect(path) as connection:
+            (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        connection.close()
+    except (StoreError, sqlite3.Error) as error:
+        yield Finding(
+            about="store", state="fault", says=str(error), remedy=f"move {path} away and keep it; a new one is made at the next start"
+        )
+        return
+    sound = said == "ok"
+    yield Finding(
+        about="store",
+        state="ok" if sound else "fault",
+        says=f"{path} is sound" if sound else f"{path} is damaged: {said}",
+        remedy="" if sound else "move it away and keep it; a new one is made at the next start",
+    )
+
+
+def _settings(place: Here) -> Iterator[Finding]:
+    settings = place.settings
+    read = ", ".join(source.file for source in settings.sources) or "none, the defaults hold"
+    yield Finding(about="settings", state="ok", says=read)
+    yield from (
+        Finding(about="settings", state="note", says=f"{_where(n.file, n.line)}: {n.problem}", remedy=n.remedy) for n in settings.notices
+    )
+    trusted = settings.trust is Trust.TRUSTED
+    if trusted or settings.folder.files:
+        yield Finding(
+            about="workspace",
+            state="ok" if trusted else "note",
+            says=f"{place.workspace} is {'trusted' if trusted else 'not trusted'}",
+            remedy="" if trusted else f"remit trust '{place.workspace}'",
+        )
+    else:
+        yield Finding(about="workspace", state="ok", says=str(place.workspace))
+
+
+def _agents_and_models(place: Here) -> Iterator[Finding]:
+    try:
+        agents = load_agents(places=place.places, settings=place.settings)
+    except ConfigError as error:
+        yield from (
+            Finding(about="agents", state="fault", says=f"{_where(f.file, f.line)}: {f.problem}", remedy=f.remedy) for f in error.faults
+        )
+        return
+    yield Finding(about="agents", state="ok", says=", ".join(sorted(agents)))
+    yield from (
+        Finding(about="agents", state="note", says=f"{_where(n.file, n.line)}: {n.problem}", remedy=n.remedy) for n in agents.notices
+    )
+    wanted = {name: place.settings.model_for(agent.model, hidden=agent.hidden) for name, agent in agents.items() if agent.mode != "primary"}
+    check = backend_of(place.settings, place.workspace, os.environ).check
+    for model in dict.fromkeys(wanted.values()):
+        names = ", ".join(sorted(name for name, one in wanted.items() if one == model))
+        yield _model(model, names, check)
+
+
+def _model(model: str | None, names: str, check: Callable[[str, str], None]) -> Finding:
+    if model is None:
+        return Finding(
+            about="model",
+            state="note",
+            says=f"none is set for {names}: tools work, `task` cannot start them",
+            remedy="set `model: provider:model` in your settings.yaml, and the provider's key in the environment",
+        )
+    try:
+        check(model, names)
+    except ModelError as error:
+        return Finding(about="model", state="fault", says=f"{model}: {error}")
+    return Finding(about="model", state="ok", says=f"{model} for {names}")
