@@ -58,17 +58,22 @@ async def standing_of(deployment: Deployment, session: SessionRecord) -> Standin
 
 
 def member_of(deployment: Deployment, record: SessionRecord, definitions: Mapping[str, AgentDefinition]) -> Member:
-    """A session as policy sees it."""
+    """A session as policy sees it, its folder for saved output included."""
+    member = bare_member(deployment, record, definitions)
+    return replace(member, rules=_with_outputs(deployment, record.id, member.rules))
+
+
+def bare_member(deployment: Deployment, record: SessionRecord, definitions: Mapping[str, AgentDefinition]) -> Member:
+    """A session with nothing but what its definition and the settings say of it: what a spawn is judged by."""
     definition = definitions.get(record.agent)
     named = deployment.rulebook.agent_rules(record.agent)
     if definition is None:
         banned = Rule(permission="*", pattern="*", action=Action.DENY, reason=GONE)
         return Member(session_id=record.id, agent=record.agent, rules=(banned,), may_ask=False)
-    own = _with_outputs(deployment, record.id, (*definition.permission, *named.person))
     return Member(
         session_id=record.id,
         agent=record.agent,
-        rules=own,
+        rules=(*definition.permission, *named.person),
         person=named.person,
         managed=named.managed,
         mode=record.mode,

@@ -2,10 +2,11 @@
 (`direct` and what that imports); they are loaded when the first turn is asked for, and nothing else imports them.
 """
 
+import importlib
 import os
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, cast
 
 import anyio
 import anyio.to_thread
@@ -16,6 +17,9 @@ from mcp_server.sessions.models.base import TurnRequest
 from mcp_server.sessions.models.endpoints import Endpoint, ProviderConfig, ProviderLimits, endpoint_of
 from mcp_server.sessions.models.names import ProviderModel
 from mcp_server.sessions.models.scrub import secrets_of
+
+DIRECT = "mcp_server.sessions.models.direct"
+"""Loaded by name when the first turn is asked for: pydantic-ai takes 0.6 s and more to load, and is an extra."""
 
 
 class DirectTurn(Protocol):
@@ -61,10 +65,9 @@ class ProviderBackend:
 
 def _load() -> DirectTurn:
     try:
-        from mcp_server.sessions.models import direct  # noqa: PLC0415 - pydantic-ai takes 0.6 s to load, and is an extra
+        return cast(DirectTurn, importlib.import_module(DIRECT).turn)
     except ImportError as error:
         raise ModelNotConfigured(
             f"models of providers need a library that is not installed ({error.name}): "
             "install Remit with the extra `openai`, `anthropic` or `google`, or use a `scripted:<file>` model"
         ) from None
-    return direct.turn

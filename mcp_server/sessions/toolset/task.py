@@ -21,7 +21,7 @@ from mcp_server.sessions.spawning import (
     subagents,
     wanted_agent,
 )
-from mcp_server.sessions.standing import member_of
+from mcp_server.sessions.standing import bare_member
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.work import AwaitsChild, Parked, SessionContext
 from mcp_server.tools.base import Hints, ToolResult, ToolSpec
@@ -83,7 +83,7 @@ class Task:
         standing = context.standing
         errand = self._errand(arguments, context)
         record = child_record(standing, context.call, errand, 0.0)
-        child = member_of(self._deployment, record, standing.definitions)
+        child = bare_member(self._deployment, record, standing.definitions)
         new = widening(standing.members, child, standing.commons)
         handed = tuple(str(record.ruling.rule) for record in errand.inherited)
         return (Request(permission="task", values=(SpawnValue(text=errand.agent.name, widening=new, handed=handed),)),)
