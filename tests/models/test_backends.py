@@ -1,3 +1,4 @@
+import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -6,10 +7,11 @@ import anyio
 import pytest
 
 from mcp_server.errors import ModelNotConfigured, ScriptFault
+from mcp_server.sessions.models import direct
 from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.endpoints import Endpoint, ProviderConfig
 from mcp_server.sessions.models.names import ProviderModel, ScriptedModel, parse_model
-from mcp_server.sessions.models.provider import ProviderBackend
+from mcp_server.sessions.models.provider import DIRECT, DirectTurn, ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.models.scrub import scrubbed, secrets_of
 from tests.models.transcripts import request, stored, task
@@ -163,3 +165,9 @@ def test_secrets_are_the_keys_and_what_stands_under_a_telling_name_longest_first
 )
 def test_a_text_from_outside_is_shown_on_one_line_without_secrets(text: str, shown: str) -> None:
     assert scrubbed(text, ("hunter22",)) == shown
+
+
+def test_the_module_that_is_loaded_by_name_keeps_its_promise() -> None:
+    parameters = inspect.signature(direct.turn).parameters
+    assert DIRECT == direct.__name__
+    assert list(parameters) == list(inspect.signature(DirectTurn.__call__).parameters)[1:]

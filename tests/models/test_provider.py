@@ -5,13 +5,16 @@ from typing import Any
 
 import anyio
 import pytest
+from pydantic_ai.messages import ModelResponse, ThinkingPart, ToolCallPart, ToolReturnPart
 from starlette.responses import HTMLResponse
 
 from mcp_server.errors import ModelError, ModelNotConfigured, ProviderFailed
 from mcp_server.records import Ending, ModelTurn
+from mcp_server.sessions.models.answers import turn_of
 from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.base import MALFORMED, TurnRequest
 from mcp_server.sessions.models.endpoints import ProviderConfig, ProviderLimits
+from mcp_server.sessions.models.history import messages_of
 from mcp_server.sessions.models.names import ProviderModel
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
@@ -104,6 +107,34 @@ async def test_a_turn_from_elsewhere_is_sent_without_the_providers_own_form() ->
     assistant = server.bodies[0]["messages"][2]
     assert assistant["content"] == "I read."
     assert assistant["tool_calls"][0]["function"] == {"name": "read", "arguments": '{"filePath":"a.md"}'}
+
+
+def test_what_a_provider_signed_comes_back_to_it_unchanged() -> None:
+    thinking = ThinkingPart("hm", signature="SIG==", provider_name="anthropic")
+    given = ModelResponse(parts=[thinking, ToolCallPart("read", {"filePath": "a"}, "x")], provider_name="anthropic")
+    one = turn_of(given, first())
+    messages = messages_of(request(stored([task(), one, ended("x", "A")]), model="anthropic:m"))
+    sent = messages[1]
+    assert isinstance(sent, ModelResponse)
+    assert (sent.parts[0], sent.provider_name) == (thinking, "anthropic")
+
+
+def test_what_became_of_a_call_is_told_in_the_librarys_words() -> None:
+    endings = list(Ending)
+    one = said("", *(call(f"c{i}") for i in range(len(endings))))
+    results = [ended(f"c{i}", ending.value, ending=ending) for i, ending in enumerate(endings)]
+    told = messages_of(request(stored([task(), one, *results]), model="lab:small"))[2]
+    outcomes = {part.content: part.outcome for part in told.parts if isinstance(part, ToolReturnPart)}
+    assert outcomes == {
+        "done": "success",
+        "failed": "failed",
+        "denied by rule": "denied",
+        "denied by the person": "denied",
+        "nobody could be asked": "denied",
+        "nobody answered in time": "denied",
+        "interrupted, outcome unknown": "interrupted",
+        "cancelled": "interrupted",
+    }
 
 
 async def test_a_damaged_form_of_the_provider_falls_back_to_text_and_calls() -> None:

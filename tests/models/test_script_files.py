@@ -1,9 +1,10 @@
+import re
 from pathlib import Path
 
 import pytest
 
 from mcp_server.errors import ConfigError
-from mcp_server.sessions.models.script import read_script
+from mcp_server.sessions.models.script import TURN_KEYS, read_script
 
 
 def faults_of(folder: Path, script: str | bytes) -> list[str]:
@@ -65,3 +66,19 @@ def test_an_agent_may_be_called_agents(tmp_path: Path) -> None:
     file = tmp_path / "story.yaml"
     file.write_text("agents:\n  agents:\n    - text: a\n")
     assert list(read_script(file).agents) == ["agents"]
+
+
+def test_the_examples_in_the_documentation_can_be_read(tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "scripted-models.md"
+    examples = re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    scripts = [example for example in examples if not example.startswith("model:")]
+    assert len(scripts) == 2
+    for example in scripts:
+        file = tmp_path / "story.yaml"
+        file.write_text(example)
+        assert "explore" in read_script(file).agents
+
+
+def test_every_key_of_a_turn_is_documented() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "scripted-models.md").read_text(encoding="utf-8")
+    assert [key for key in TURN_KEYS if f"| `{key}` |" not in page] == []
