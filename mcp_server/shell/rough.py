@@ -59,7 +59,7 @@ def rough(line: str, home: str = "") -> Rough:
         variants.append(_EXPANDED_COMMAS.sub(lambda found: found.group()[1:-1].replace(",", " "), variants[0]))
     pieces: dict[str, Piece] = {}
     for text in (_without_reserved(part) for variant in variants for part in _BREAK.split(variant)):
-        if text and text not in pieces and not text.startswith("#"):
+        if text not in pieces and _words(text) and not text.startswith("#"):
             pieces[text] = _piece(text)
         if len(pieces) > MAX_PIECES:
             raise ToolFailure(f"the line holds more than {MAX_PIECES} commands; put them into a script, or give them one by one")

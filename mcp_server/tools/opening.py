@@ -72,6 +72,16 @@ def folder_of(resolved: str) -> Generator[int]:
         os.close(folder)
 
 
+@contextmanager
+def working_folder(resolved: str) -> Generator[str]:
+    """The folder as a path to start a program in that cannot be swapped for another, where the system has such a path."""
+    if not WALKS or not os.path.isdir("/proc/self/fd"):
+        yield resolved
+        return
+    with folder_of(resolved) as handle:
+        yield f"/proc/self/fd/{handle}"
+
+
 def look(place: Place) -> os.stat_result | None:
     """What stands there now, links not followed; None: nothing."""
     try:

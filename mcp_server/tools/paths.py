@@ -88,6 +88,12 @@ def relative_to(resolved: str, workspace: str) -> str | None:
     return _posix(resolved[len(prefix) :]) if resolved.startswith(prefix) else None
 
 
+def nameable(text: str) -> bool:
+    """Is it short enough to be a path?"""
+    encoded = text.encode()
+    return len(encoded) <= MAX_PATH and all(len(part) <= MAX_NAME for part in encoded.split(b"/"))
+
+
 def nearest_folder(resolved: str) -> str:
     """The deepest existing folder on the way to a path, itself included."""
     folder = resolved
@@ -156,10 +162,10 @@ def _refuse_nonsense(text: str) -> None:
     if text == "~" or text.startswith("~"):
         raise ToolFailure("`~` is not expanded here; give an absolute path, one relative to the workspace, or `./~…` for that very name")
     try:
-        encoded = text.encode()
+        text.encode()
     except UnicodeEncodeError:
         raise ToolFailure("the path is not valid Unicode text") from None
-    if len(encoded) > MAX_PATH or any(len(part) > MAX_NAME for part in encoded.split(b"/")):
+    if not nameable(text):
         raise ToolFailure(f"the path is too long; a name has at most {MAX_NAME} bytes, a path {MAX_PATH}")
 
 

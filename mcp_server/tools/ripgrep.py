@@ -7,8 +7,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,7 +16,7 @@ import anyio
 from anyio.abc import ByteReceiveStream, Process
 
 from mcp_server.errors import ToolFailure
-from mcp_server.tools.opening import WALKS, folder_of
+from mcp_server.tools.opening import working_folder
 
 MAX_SECONDS = 60
 """A search that takes longer is too wide to be of use."""
@@ -76,7 +75,7 @@ async def search(
         OSError: The folder is not there, or a part of its path is a link by now.
     """
     argv = [binary(), *_ALWAYS, *options, *_NEVER, "--", target]
-    with _working_folder(folder) as cwd:
+    with working_folder(folder) as cwd:
         process = await anyio.open_process(
             argv, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, env=dict(environment)
         )
@@ -144,13 +143,3 @@ async def _records(process: Process, take: Callable[[bytes], bool], separator: b
 async def _keep(stream: ByteReceiveStream, into: bytearray) -> None:
     async for chunk in stream:
         into += chunk[: max(0, MAX_ERRORS - len(into))]
-
-
-@contextmanager
-def _working_folder(resolved: str) -> Generator[str]:
-    """The folder as a path that cannot be swapped for another, where the system has such a path."""
-    if not WALKS or not os.path.isdir("/proc/self/fd"):
-        yield resolved
-        return
-    with folder_of(resolved) as handle:
-        yield f"/proc/self/fd/{handle}"

@@ -1,0 +1,30 @@
+"""The built-in tools that need nothing but their context."""
+
+import os
+import shutil
+
+from mcp_server.tools.base import Tool
+from mcp_server.tools.bash import BashTool
+from mcp_server.tools.edit import EditTool
+from mcp_server.tools.glob import GlobTool
+from mcp_server.tools.grep import GrepTool
+from mcp_server.tools.list import ListTool
+from mcp_server.tools.read import ReadTool
+from mcp_server.tools.todo import TodoReadTool, TodoWriteTool
+from mcp_server.tools.write import WriteTool
+
+
+def builtin_tools() -> tuple[Tool, ...]:
+    """One of each; `bash` only where there is one and its processes can be ended."""
+    shell: tuple[Tool, ...] = (BashTool(),) if os.name == "posix" and shutil.which("bash") else ()
+    return (
+        ReadTool(),
+        ListTool(),
+        GlobTool(),
+        GrepTool(),
+        EditTool(),
+        WriteTool(),
+        *shell,
+        TodoWriteTool(),
+        TodoReadTool(),
+    )
