@@ -16,6 +16,8 @@ from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.models.scrub import scrubbed, secrets_of
 from tests.models.transcripts import request, stored, task
 
+ROOT = Path(__file__).parents[2]
+
 
 def backends(base: Path, *configs: ProviderConfig, **environment: str) -> Backends:
     provider = ProviderBackend(providers={config.name: config for config in configs}, environment=environment)
@@ -123,7 +125,7 @@ async def test_a_provider_that_nobody_knows_needs_an_address(tmp_path: Path) -> 
 
 async def test_a_provider_whose_library_is_missing_names_the_extra(tmp_path: Path) -> None:
     made = backends(tmp_path, MISTRAL_API_KEY="k-12345678")
-    with pytest.raises(ModelNotConfigured, match="provider `mistral` needs a library that is not installed"):
+    with pytest.raises(ModelNotConfigured, match=r"not installed: install the package `pydantic-ai-slim\[mistral\]`"):
         made.check("mistral:small", "build")
     with anyio.fail_after(30), pytest.raises(ModelNotConfigured, match="provider `mistral` needs a library that is not installed"):
         await made.turn(request(stored([task()]), model="mistral:small"))
@@ -142,6 +144,30 @@ def test_the_providers_library_is_not_loaded_before_a_turn_needs_it() -> None:
     code = "import sys, mcp_server.sessions.models.backends; print([m for m in sys.modules if m.startswith(('pydantic_ai', 'openai'))])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert out.stdout.strip() == "[]"
+
+
+WITHOUT_LIBRARY = """
+import sys
+sys.modules["pydantic_ai"] = None
+import anyio
+from pathlib import Path
+from mcp_server.errors import ModelNotConfigured
+from mcp_server.sessions.models.backends import Backends
+from mcp_server.sessions.models.provider import ProviderBackend
+from mcp_server.sessions.models.scripted import ScriptedBackend
+from tests.models.transcripts import request, stored, task
+
+made = Backends(scripted=ScriptedBackend(base=Path()), provider=ProviderBackend(environment={"ANTHROPIC_API_KEY": "k-12345678"}))
+try:
+    anyio.run(made.turn, request(stored([task()]), model="anthropic:m"))
+except ModelNotConfigured as error:
+    print(error)
+"""
+
+
+def test_without_the_library_of_providers_a_turn_says_what_to_install() -> None:
+    out = subprocess.run([sys.executable, "-c", WITHOUT_LIBRARY], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT)
+    assert out.stdout.strip() == ("provider `anthropic` needs a library that is not installed: install the extra `anthropic` of Remit")
 
 
 # ---- secrets -------------------------------------------------------------------------------------
@@ -169,5 +195,5 @@ def test_a_text_from_outside_is_shown_on_one_line_without_secrets(text: str, sho
 
 def test_the_module_that_is_loaded_by_name_keeps_its_promise() -> None:
     parameters = inspect.signature(direct.turn).parameters
-    assert DIRECT == direct.__name__
+    assert direct.__name__ == DIRECT
     assert list(parameters) == list(inspect.signature(DirectTurn.__call__).parameters)[1:]

@@ -8,6 +8,7 @@ from typing import assert_never
 from mcp_server.errors import ModelNotConfigured
 from mcp_server.records import ModelTurn
 from mcp_server.sessions.models.base import TurnRequest
+from mcp_server.sessions.models.endpoints import library_missing
 from mcp_server.sessions.models.names import ProviderModel, ScriptedModel, parse_model
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
@@ -60,5 +61,4 @@ def _installed(provider: str) -> None:
     except ModuleNotFoundError:
         found = False
     if not found:
-        extra = provider if provider in LIBRARIES else "openai"
-        raise ModelNotConfigured(f"provider `{provider}` needs a library that is not installed: install Remit with the extra `{extra}`")
+        raise library_missing(provider)

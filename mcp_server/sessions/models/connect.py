@@ -8,14 +8,11 @@ from pydantic_ai.models import Model, infer_model
 from pydantic_ai.providers import Provider, infer_provider_class
 
 from mcp_server.errors import ModelNotConfigured
-from mcp_server.sessions.models.endpoints import Endpoint
+from mcp_server.sessions.models.endpoints import Endpoint, library_missing
 from mcp_server.sessions.models.scrub import scrubbed
 
 OWN_INTERFACE = frozenset({"anthropic", "google", "groq", "mistral", "ollama", "openai-responses"})
 """Providers that keep their own interface at another address. Every other name is spoken to in OpenAI's chat form there."""
-
-EXTRAS = frozenset({"anthropic", "google", "groq", "mistral", "openai"})
-"""Extras that bring a provider's library. A provider that is not among them needs `openai`."""
 
 NO_KEY = "no-key"
 """Sent where an address of its own needs no key: the libraries insist on having one, and would look for another provider's."""
@@ -33,10 +30,7 @@ def model_for(endpoint: Endpoint, secrets: tuple[str, ...]) -> Model:
             return _openai_compatible(endpoint, endpoint.base_url)
         return infer_model(f"{provider}:{endpoint.model}", provider_factory=lambda name: _provider(name, endpoint))
     except ImportError:
-        extra = provider if provider in EXTRAS else "openai"
-        raise ModelNotConfigured(
-            f"provider `{provider}` needs a library that is not installed: install Remit with the extra `{extra}`"
-        ) from None
+        raise library_missing(provider) from None
     except (UserError, ValueError, TypeError) as error:
         raise ModelNotConfigured(f"provider `{provider}` cannot be used as it is configured: {scrubbed(str(error), secrets)}") from None
 

@@ -31,6 +31,12 @@ URL_VARIABLES: Mapping[str, str] = {
 }
 """Where a provider's address is looked for when the configuration names none."""
 
+EXTRAS: Mapping[str, str] = {"anthropic": "extra `anthropic` of Remit", "google": "extra `google` of Remit"}
+"""What brings a provider's library. For `PACKAGED` it is a package of its own, for every other provider the extra `openai`."""
+
+PACKAGED = frozenset({"groq", "mistral"})
+"""Providers whose library no extra of Remit brings."""
+
 OLLAMA_URL = "http://localhost:11434/v1"
 """Where ollama listens unless it is told otherwise."""
 
@@ -97,6 +103,12 @@ def endpoint_of(name: ProviderModel, configs: Mapping[str, ProviderConfig], envi
             "or say in your settings where the key is with `api_key_env` or `api_key_file`"
         )
     return Endpoint(provider=name.provider, model=name.model, base_url=base_url, key=key)
+
+
+def library_missing(provider: str) -> ModelNotConfigured:
+    """The error for a provider whose library is not installed."""
+    brings = f"package `pydantic-ai-slim[{provider}]`" if provider in PACKAGED else EXTRAS.get(provider, "extra `openai` of Remit")
+    return ModelNotConfigured(f"provider `{provider}` needs a library that is not installed: install the {brings}")
 
 
 def _usual_url(provider: str, environment: Mapping[str, str]) -> str | None:

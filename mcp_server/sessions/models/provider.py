@@ -11,10 +11,9 @@ from typing import Protocol, cast
 import anyio
 import anyio.to_thread
 
-from mcp_server.errors import ModelNotConfigured
 from mcp_server.records import ModelTurn
 from mcp_server.sessions.models.base import TurnRequest
-from mcp_server.sessions.models.endpoints import Endpoint, ProviderConfig, ProviderLimits, endpoint_of
+from mcp_server.sessions.models.endpoints import Endpoint, ProviderConfig, ProviderLimits, endpoint_of, library_missing
 from mcp_server.sessions.models.names import ProviderModel
 from mcp_server.sessions.models.scrub import secrets_of
 
@@ -50,7 +49,10 @@ class ProviderBackend:
     async def turn(self, request: TurnRequest, name: ProviderModel) -> ModelTurn:
         """As `ModelBackend.turn`, the model string taken apart already."""
         endpoint = self.endpoint(name)
-        direct_turn = await anyio.to_thread.run_sync(_load)
+        try:
+            direct_turn = await anyio.to_thread.run_sync(_load)
+        except ImportError:
+            raise library_missing(name.provider) from None
         secrets = secrets_of(self.environment, endpoint.key)
         return await direct_turn(request, endpoint, limits=self.limits, secrets=secrets, pause=self.pause)
 
@@ -64,10 +66,4 @@ class ProviderBackend:
 
 
 def _load() -> DirectTurn:
-    try:
-        return cast(DirectTurn, importlib.import_module(DIRECT).turn)
-    except ImportError as error:
-        raise ModelNotConfigured(
-            f"models of providers need a library that is not installed ({error.name}): "
-            "install Remit with the extra `openai`, `anthropic` or `google`, or use a `scripted:<file>` model"
-        ) from None
+    return cast(DirectTurn, importlib.import_module(DIRECT).turn)
