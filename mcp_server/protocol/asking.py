@@ -78,8 +78,8 @@ async def pass_on(visit: Visit, prompt: Prompt, reply: Reply, *, channel: str) -
         match reply:
             case Answered(choice=choice, words=words):
                 answer = Answer(choice=choice, words=words, by=visit.principal.key, channel=channel, at=visit.clock())
-                await visit.front.answer(prompt.id, answer, visit.principal)
-                return False
+                # Not taken: closed by somebody else, or not to be answered so. Either way it is not put again by this call.
+                return not await visit.front.answer(prompt.id, answer, visit.principal)
             case Unusable(reason=reason):
                 await visit.front.unaskable(prompt.id, reason)
                 return False

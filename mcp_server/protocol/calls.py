@@ -14,6 +14,7 @@ from mcp.server.session import ServerSession
 from mcp_types import CallToolRequestParams, CallToolResult, InputRequiredResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
+from starlette.requests import Request as HttpRequest
 
 from mcp_server.policy.values import CallId
 from mcp_server.protocol.asking import Channel, Exhausted, LookAgain, Suspend, Visit, declares_forms
@@ -21,12 +22,14 @@ from mcp_server.protocol.asking_forms import FormChannel
 from mcp_server.protocol.asking_rounds import RoundChannel, RoundState, read_state, take_replies
 from mcp_server.protocol.lines import Line, line_of
 from mcp_server.protocol.timing import Timing
-from mcp_server.protocol.wire import ended, failure, misfit, unknown_tool, waiting
+from mcp_server.protocol.wire import ended, failure, misfit, tool_error, unknown_tool, waiting
 from mcp_server.records import PromptId, SessionRecord
 from mcp_server.sessions.front import Caller, Ended, Front, Open
 from mcp_server.tools.base import ToolSpec
 
 log = structlog.get_logger("protocol")
+
+_GONE = "the client has gone; the call goes on"
 
 Request = ServerRequestContext[Line, Any]
 CallerOf = Callable[[Request], Caller]
@@ -64,9 +67,9 @@ class ToolCalls:
         outcome: Ended | Open | Suspend | None = None
         try:
             put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
-            async with _progress_told(ctx.session, visit):
+            async with _accompanied(ctx, visit):
                 outcome = await _stay(visit, _channel(ctx, visit, line, back), put_off)
-            return _told(spec, outcome)
+            return tool_error(_GONE) if outcome is None else _told(spec, outcome)
         finally:
             if not isinstance(outcome, Ended):
                 await self._leave(call_id)
@@ -111,11 +114,23 @@ def _told(spec: ToolSpec, outcome: Ended | Open | Suspend) -> CallToolResult | I
 
 
 @asynccontextmanager
-async def _progress_told(session: ServerSession, visit: Visit) -> AsyncGenerator[None]:
+async def _accompanied(ctx: Request, visit: Visit) -> AsyncGenerator[None]:
+    """Progress is told meanwhile, and what is inside is cut short when nobody is left to read the result."""
     async with anyio.create_task_group() as group:
-        group.start_soon(_tell_progress, session, visit)
+        group.start_soon(_tell_progress, ctx.session, visit)
+        if isinstance(ctx.request, HttpRequest) and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            group.start_soon(_watch_reader, ctx.request, group.cancel_scope)
         yield
         group.cancel_scope.cancel()
+
+
+async def _watch_reader(request: HttpRequest, stay: anyio.CancelScope) -> None:
+    """Up to 2025-11-25 the SDK goes on with a request whose reader has hung up; a form would keep a dead connection for its whole
+    life. Nothing is lost by leaving: the call goes on, and there is no stream left that could carry its result.
+    """
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    stay.cancel()
 
 
 async def _tell_progress(session: ServerSession, visit: Visit) -> None:

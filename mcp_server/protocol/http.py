@@ -1,6 +1,7 @@
 """Serving many clients over Streamable HTTP on this machine, both eras at once. There is no authentication yet: loopback only."""
 
 import ipaddress
+import os
 import socket
 from collections.abc import Awaitable, Callable
 
@@ -20,8 +21,9 @@ _BODY_BYTES = 4 * 1024 * 1024
 """Of one request: a `write` of a large source file fits, a flood does not."""
 _CONNECTIONS = 200
 """2025-11-25 connections at once. One machine's hosts open a handful."""
-_IDLE_SECONDS = 12 * 3600.0
-"""A silent 2025-11-25 connection, and its root with it, is ended after as long as a shared root is."""
+_IDLE_SECONDS = 3600.0
+"""A 2025-11-25 connection without any request or stream for so long is ended, and its root with it: its client has most likely
+died without a word. A living one gets a new connection."""
 _DRAIN_SECONDS = 2
 """For requests under way when the server ends; the calls behind them are stored anyway."""
 _ENDING_SECONDS = 3.0
@@ -54,7 +56,9 @@ def listen(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if os.name == "posix":
+            # Elsewhere the option lets a second program listen on the same port.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind((str(address), port))
         sock.listen(128)
     except OSError as error:

@@ -14,7 +14,7 @@ Content = dict[str, str | int | float | bool | list[str] | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The person decided. For a question `choice` is None, or DENY where the person would not answer it."""
+    """The person decided. For a question `choice` is None and `words` are JSON, a list of answers for each; an empty list is no answer."""
 
     choice: Choice | None
     words: str = ""
@@ -43,11 +43,21 @@ def read_reply(prompt: Prompt, result: ElicitResult, *, seconds: float, reflex: 
         case "decline":
             if seconds < reflex:
                 return Unusable(reason="the client declined by itself, before anybody can have read the form")
-            return Answered(choice=Choice.DENY)
+            return _declined(prompt)
         case "cancel":
             return PutOff()
         case _:
             assert_never(result.action)
+
+
+def _declined(prompt: Prompt) -> Reply:
+    match prompt.subject:
+        case ApprovalSubject():
+            return Answered(choice=Choice.DENY)
+        case QuestionSubject(questions=questions):
+            return Answered(choice=None, words=json.dumps([[] for _ in questions]))
+        case _:
+            assert_never(prompt.subject)
 
 
 def _accepted(prompt: Prompt, content: Content) -> Reply:

@@ -13,13 +13,15 @@ from tests.protocol.scripts import tools
 
 
 @asynccontextmanager
-async def playing(cell: Cell, person: Person | None = None, *, patience: float = 10.0, stride: float = 0.0) -> AsyncGenerator[Client]:
+async def playing(
+    cell: Cell, person: Person | None = None, *, patience: float = 10.0, stride: float = 0.0, progress_every: float = 5.0
+) -> AsyncGenerator[Client]:
     """A connected client. `stride`: by how many seconds the server's clock moves each time it is read."""
     async with scripted_front(tools()) as front:
         process = (sys.executable, "-m", "tests.protocol.scripted_server", str(patience), str(stride))
         async with connected(
             cell,
-            server=lambda: scripted_server(front, patience=patience, stride=stride),
+            server=lambda: scripted_server(front, patience=patience, stride=stride, progress_every=progress_every),
             command_line=process,
             person=person,
         ) as client:

@@ -13,9 +13,10 @@ from mcp.client.client import Client
 from mcp.client.session import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters
 from mcp.server.lowlevel.server import Server
+from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult, TextContent
+
 from mcp_server.protocol.http import PATH, http_app, listen
 from mcp_server.protocol.lines import Line
-from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult, TextContent
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,6 +39,8 @@ TRANSPORTS: tuple[Transport, ...] = ("memory", "stdio", "http")
 ERAS: tuple[Era, ...] = ("2025-11-25", "2026-07-28")
 CELLS = tuple(Cell(transport=transport, era=era) for transport in TRANSPORTS for era in ERAS)
 each_cell = pytest.mark.parametrize("cell", CELLS, ids=str)
+each_near_cell = pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.transport != "stdio"], ids=str)
+"""Those within this process: for rows where a process each would cost much and show nothing new."""
 
 # ---- the person ---------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+
 from mcp_server.errors import NoSuchHandle
 from mcp_server.policy.values import CallId
 from mcp_server.policy.verdicts import SessionId
@@ -107,6 +108,7 @@ class ScriptedFront:
 
     async def leave_root(self, root_id: SessionId) -> None:
         self.left.append(root_id)
+        self._change()
 
     async def begin(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> CallId:
         self.tools[tool].spec.arguments.model_validate(arguments)
@@ -117,6 +119,7 @@ class ScriptedFront:
                 return call.id
         call = ScriptedCall(front=self, id=CallId(f"call_{len(self.calls) + 1}"), root=root, tool=tool, arguments=arguments, attached=1)
         self.calls[call.id] = call
+        self._change()
         self.group.start_soon(self._run, call)
         return call.id
 
@@ -184,6 +187,10 @@ class ScriptedFront:
         """Somebody else closes every open prompt."""
         for entry in tuple(self.prompts.values()):
             self._close(entry, state, answer=answer)
+
+    def calls_attached(self) -> int:
+        """How many requests stay with calls."""
+        return sum(call.attached for call in self.calls.values())
 
     async def until(self, condition: Callable[["ScriptedFront"], bool]) -> None:
         """Wait for something to have happened."""

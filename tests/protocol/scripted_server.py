@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import anyio
 from mcp.server.lowlevel.server import Server
+
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.server import build_server
 from mcp_server.protocol.stdio import serve_stdio
 from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.front import Caller, Front
-
 from tests.protocol.scripted_front import scripted_front
 from tests.protocol.scripts import tools
 
@@ -41,7 +41,7 @@ async def _serve(patience: float, stride: float) -> None:
     async with scripted_front(tools()) as front:
 
         async def at_end() -> None:
-            print("ended", len(front.left), file=sys.stderr, flush=True)
+            sys.stderr.write(f"ended; roots left: {len(front.left)}\n")
 
         await serve_stdio(scripted_server(front, patience=patience, stride=stride), on_end=at_end)
 

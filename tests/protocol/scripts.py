@@ -4,6 +4,8 @@ from enum import StrEnum
 from typing import Any
 
 import anyio
+from pydantic import BaseModel, ConfigDict, Field
+
 from mcp_server.records import (
     Answer,
     ApprovalSubject,
@@ -19,8 +21,6 @@ from mcp_server.records import (
     QuestionSubject,
 )
 from mcp_server.tools.base import Hints, ToolSpec
-from pydantic import BaseModel, ConfigDict, Field
-
 from tests.protocol.scripted_front import ScriptedCall, ScriptedTool
 
 RULE = "bash git push allow"
@@ -86,10 +86,12 @@ def approval(command: str = "git push") -> ApprovalSubject:
     )
 
 
+_COLOURS = (QuestionOption(label="red"), QuestionOption(label="blue", description="calm"))
+_LETTERS = (QuestionOption(label="a"), QuestionOption(label="b"))
 QUESTION = QuestionSubject(
     questions=(
-        Question(question="Which one?", header="Which", options=(QuestionOption(label="red"), QuestionOption(label="blue", description="calm"))),
-        Question(question="Which of these?", options=(QuestionOption(label="a"), QuestionOption(label="b")), multiple=True),
+        Question(question="Which one?", header="Which", options=_COLOURS),
+        Question(question="Which of these?", options=_LETTERS, multiple=True),
         Question(question="Why?"),
     )
 )
@@ -122,8 +124,7 @@ async def _edit(call: ScriptedCall) -> CallEnded:
 
 
 async def _task(call: ScriptedCall) -> CallEnded:
-    scene = Scene(call.arguments["scene"])
-    match scene:
+    match Scene(call.arguments["scene"]):
         case Scene.NEVER:
             await anyio.sleep_forever()
         case Scene.CRASH:
@@ -133,14 +134,22 @@ async def _task(call: ScriptedCall) -> CallEnded:
         case Scene.BACKGROUND:
             call.front.group.start_soon(_in_background, call)
             return call.end(Ending.DONE, "started", _state(call, "running"))
-        case Scene.OFTEN:
-            prompts = [await call.ask(approval(f"git push {n}"), path=PATH) for n in range(12)]
-        case Scene.THREE:
-            prompts = await _three(call)
-        case Scene.ASK:
-            prompts = [await call.ask(approval(), path=PATH)]
-        case Scene.QUESTION:
-            prompts = [await call.ask(QUESTION, path=PATH)]
+        case Scene.ASK | Scene.THREE | Scene.QUESTION | Scene.OFTEN as scene:
+            return _completed(call, await _asked(call, scene))
+    raise AssertionError
+
+
+async def _asked(call: ScriptedCall, scene: Scene) -> list[Prompt]:
+    if scene is Scene.THREE:
+        return await _three(call)
+    if scene is Scene.QUESTION:
+        return [await call.ask(QUESTION, path=PATH)]
+    if scene is Scene.OFTEN:
+        return [await call.ask(approval(f"git push {n}"), path=PATH) for n in range(12)]
+    return [await call.ask(approval(), path=PATH)]
+
+
+def _completed(call: ScriptedCall, prompts: list[Prompt]) -> CallEnded:
     endings = [ending_of(prompt) for prompt in prompts]
     refused = [text for ending, text in endings if ending is not Ending.DONE]
     return call.end(Ending.DONE, "\n".join(text for _, text in endings), {"id": call.id, "state": "completed", "refused": refused})
