@@ -16,7 +16,7 @@ COMMANDS = {
     "audit": "mcp_server.cli.audit:audit",
     "explain": "mcp_server.cli.explain:explain",
     "doctor": "mcp_server.cli.doctor:doctor",
-    "demo": "mcp_server.cli.demo:demo",
+    "demo": "mcp_server.cli.demo.command:demo",
     "test": "mcp_server.cli.test_files:test_files",
 }
 

@@ -1,11 +1,10 @@
 """`remit test`: run case files, right answers beside questions, against the rules of this version or of named files."""
 
-from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from mcp_server.cli.case_files import RealFiles
+from mcp_server.cli.cases.loaders import load_policy
 from mcp_server.cli.cases.reading import read_cases
 from mcp_server.cli.cases.reporting import as_json, as_junit, as_text
 from mcp_server.cli.cases.running import End, run_cases
@@ -21,11 +20,9 @@ def test_files(files: tuple[Path, ...], json_wanted: bool, junit: Path | None) -
 
     Ends with 1 where a case fails, with 2 where a file is malformed.
     """
-    with ExitStack() as stack:
-        real = RealFiles(stack)
-        results = run_cases(read_cases(files), real.load)
+    results = run_cases(read_cases(files), load_policy)
     if junit is not None:
-        junit.write_text(real.named_as_written(as_junit(results)), encoding="utf-8")
-    click.echo(real.named_as_written(as_json(results) if json_wanted else safe(as_text(results))))
+        junit.write_text(as_junit(results), encoding="utf-8")
+    click.echo(as_json(results) if json_wanted else safe(as_text(results)))
     if any(result.end is End.FAILED for result in results):
         raise SystemExit(1)
