@@ -73,11 +73,11 @@ class Gate:
         prompts = await self._prompting.for_digest(work.session.id, digest)
         earlier = await self._resumed(work, standing, prompts)
         if earlier is not None:
-            return await self._noted(work, earlier)
+            return await self._told(work, standing, digest, earlier)
         authority = authority_for(standing, work.call.id, digest, prompts)
         prepared = self._prepare(work, standing, authority, digest)
         if isinstance(prepared, CallEnded):
-            return await self._noted(work, prepared)
+            return await self._ended(work, prepared, ())
         return await self._decided(work, standing, prepared, authority)
 
     async def rejoin(self, work: Work) -> CallEnded | Parked | None:
@@ -86,7 +86,7 @@ class Gate:
         digest = call_digest(work.session.principal, work.session.id, work.call.tool, work.call.arguments)
         prompts = await self._prompting.for_digest(work.session.id, digest)
         earlier = await self._resumed(work, standing, prompts)
-        return None if earlier is None else await self._noted(work, earlier)
+        return None if earlier is None else await self._told(work, standing, digest, earlier)
 
     # ---- coming back to a parked call -----------------------------------------------------------
 
@@ -225,10 +225,12 @@ class Gate:
         await work.journal.ended(ended, happened)
         return ended
 
-    async def _noted(self, work: Work, result: CallEnded | Parked) -> CallEnded | Parked:
-        if isinstance(result, CallEnded):
-            await work.journal.ended(result, ())
-        return result
+    async def _told(self, work: Work, standing: Standing, digest: str, result: CallEnded | Parked) -> CallEnded | Parked:
+        """A call that was parked has come to its end, or waits on."""
+        if not isinstance(result, CallEnded):
+            return result
+        done = events.outcome(self._deployment.clock(), work.session, standing.path, work.call, digest, result)
+        return await self._ended(work, result, (done,))
 
 
 def may_read(authority: Authority, path: PathValue) -> bool:

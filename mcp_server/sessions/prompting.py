@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from mcp_server.policy.explain import reasons
 from mcp_server.policy.offers import Offered, offers
-from mcp_server.policy.values import Action, Mode, Request, SpawnValue
+from mcp_server.policy.values import Action, Mode
 from mcp_server.policy.verdicts import SessionId, Verdict
 from mcp_server.records import (
     ApprovalSubject,
@@ -120,7 +120,6 @@ def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
         arguments=dict(work.call.arguments),
         wants=tuple(f"{part.permission} {part.value.text}" for part in asking),
         because=reasons(verdict, mode),
-        notes=_notes(verdict.requests),
         asks=verdict.asks,
         offers=tuple(_offer(offered) for offered in offers(verdict)),
     )
@@ -128,10 +127,3 @@ def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
 
 def _offer(offered: Offered) -> Offer:
     return Offer(choice=Choice(offered.choice.value), rules=tuple(str(rule) for rule in offered.rules), grants=offered.rules)
-
-
-def _notes(requests: Sequence[Request]) -> tuple[str, ...]:
-    spawns = [value for request in requests for value in request.values if isinstance(value, SpawnValue)]
-    new = (f"new for {spawn.text}: {line}" for spawn in spawns for line in spawn.widening)
-    handed = (f"handed down to {spawn.text}: {line}" for spawn in spawns for line in spawn.handed)
-    return (*new, *handed)
