@@ -30,16 +30,22 @@ def read_text(path: Path, *, owner: int | None = None) -> str | Fault | None:
         return None
     except OSError as error:
         return _cannot(path, error)
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return Fault(file=str(path), line=None, problem="is not a regular file", remedy="put a text file there, or remove it")
-        if (problem := foreign(status, owner)) is not None:
-            return Fault(file=str(path), line=None, problem=problem, remedy=OWNER_REMEDY)
-        try:
-            return decode(file.read(MAX_BYTES + 1), str(path))
-        except OSError as error:
-            return _cannot(path, error)
+    try:
+        return _regular(descriptor, path, owner)
+    except OSError as error:
+        return _cannot(path, error)
+    finally:
+        os.close(descriptor)
+
+
+def _regular(descriptor: int, path: Path, owner: int | None) -> str | Fault:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        return Fault(file=str(path), line=None, problem="is not a regular file", remedy="put a text file there, or remove it")
+    if (problem := foreign(status, owner)) is not None:
+        return Fault(file=str(path), line=None, problem=problem, remedy=OWNER_REMEDY)
+    with os.fdopen(descriptor, "rb", closefd=False) as file:
+        return decode(file.read(MAX_BYTES + 1), str(path))
 
 
 OWNER_REMEDY = "give it to root (`chown root`) and close it to others (`chmod go-w`)"

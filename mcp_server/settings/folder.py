@@ -55,6 +55,8 @@ def read_folder(workspace: Path) -> RemitFolder:
                 )
             for part in (entry.kind.encode(), os.fsencode(name), content):
                 hashed.update(len(part).to_bytes(8, "big") + part)
+            if _expected(name) not in (None, entry.kind):
+                raise _fault(root / name, f"is a {entry.kind}, which is not followed", "put the file itself there, or remove it")
             if entry.kind == "file" and _configures(name):
                 files[name] = content
     except OSError as error:
@@ -86,7 +88,7 @@ def _walk(root: Path, inside: str) -> Iterator[_Entry]:
         elif stat.S_ISREG(mode):
             yield _Entry(name=path, kind="file", content=_content(root / path))
         else:
-            yield _Entry(name=path, kind="other", content=b"")
+            yield _Entry(name=path, kind="special file", content=b"")
 
 
 def _content(path: Path) -> bytes:
@@ -94,6 +96,13 @@ def _content(path: Path) -> bytes:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(descriptor, "rb") as file:
         return file.read(MAX_TOTAL + 1)
+
+
+def _expected(name: str) -> str | None:
+    """What an entry must be, so that no rule in it is passed over silently; None: anything."""
+    if name == "agents":
+        return "folder"
+    return "file" if _configures(name) else None
 
 
 def _configures(name: str) -> bool:

@@ -183,9 +183,7 @@ class SettingsFile(Block):
     small_model: ModelName | None = key(
         None, "The model of the hidden agents that name none; absent: `model`.", example="openai:gpt-5-mini", sources=EVERYWHERE
     )
-    roles: Roles = key(
-        Roles(), "The agents for the server's own small jobs.", example={"title": "title"}, sources=("managed", "user")
-    )
+    roles: Roles = key(Roles(), "The agents for the server's own small jobs.", example={"title": "title"}, sources=("managed", "user"))
     providers: dict[str, Provider] = key(
         {},
         "Where providers are reached, by the name before the `:` of a model.",

@@ -89,17 +89,12 @@ def action_complaint(word: object) -> Complaint | None:
     """What is wrong with an action."""
     if isinstance(word, str) and word in ACTIONS:
         return None
-    shown = (
-        f"`{word}`" if isinstance(word, str) else {True: "`true`", False: "`false`"}.get(word, "this") if isinstance(word, bool) else "this"
-    )
-    meant = _action_meant(word)
-    return f"{shown} is not an action", f"did you mean `{meant}`?" if meant else "write allow, ask or deny"
-
-
-def _action_meant(word: object) -> str | None:
+    if word is None:
+        return "there is no action", "write allow, ask or deny"
     if isinstance(word, bool):
-        return "allow" if word else "deny"
-    return nearest(word, ACTIONS) if isinstance(word, str) else None
+        return f"`{str(word).lower()}` is not an action", f"did you mean `{'allow' if word else 'deny'}`?"
+    meant = nearest(str(word), ACTIONS)
+    return f"`{word}` is not an action", f"did you mean `{meant}`?" if meant else "write allow, ask or deny"
 
 
 def tool_complaint(name: str) -> Complaint | None:
