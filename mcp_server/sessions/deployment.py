@@ -7,7 +7,7 @@ except that the rulebook answers from the files as they are now.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from mcp_server.agents.definition import AgentDefinition
 from mcp_server.policy.chain import Commons
@@ -54,6 +54,10 @@ class AgentRules:
     managed: tuple[Rule, ...] = ()
 
 
+Job = Literal["summary", "title", "compaction"]
+"""The server's own small jobs that a hidden agent does."""
+
+
 class Rulebook(Protocol):
     """Definitions and rules as they stand now. Read at each decision, never frozen into a session."""
 
@@ -67,6 +71,10 @@ class Rulebook(Protocol):
 
     def model(self, definition: AgentDefinition) -> str | None:
         """The model string for it: its own, the person's for this agent, or the default. None: none is set."""
+        ...
+
+    def role(self, job: Job, workspace: str) -> AgentDefinition | None:
+        """The agent that does the job; None: it is left out."""
         ...
 
     def root_mode(self, agent: str) -> Mode:

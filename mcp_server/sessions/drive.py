@@ -28,7 +28,6 @@ from mcp_server.records import (
     RunRecord,
     RunState,
     SessionRecord,
-    Usage,
 )
 from mcp_server.sessions import refusals
 from mcp_server.sessions.deployment import Deployment
@@ -123,8 +122,7 @@ class Drive:
         except ModelError as error:
             await self._end(RunState.FAILED, Failed(error=str(error), **await self._kept()))
             return False
-        used = turn.usage + Usage(tool_calls=len(turn.calls))
-        self._run = replace(self._run, usage=self._run.usage + used)
+        self._run = replace(self._run, usage=self._run.usage + turn.usage)
         await self._save(RunState.RUNNING, entries=(turn,))
         return True
 

@@ -31,6 +31,7 @@ from mcp_server.sessions import events, refusals
 from mcp_server.sessions.answered import question_result
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import call_digest, child_ids
+from mcp_server.sessions.models.base import MALFORMED
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.reports import child_result
 from mcp_server.sessions.standing import Standing, authority_for, standing_of
@@ -124,6 +125,8 @@ class Gate:
         if tool is None or (shown is not None and work.call.tool not in shown):
             known = ", ".join(name for name in self._tools if shown is None or name in shown)
             return refusals.failed(work.call, f"{work.session.agent} has no tool `{work.call.tool}`; it has: {known or 'none'}")
+        if MALFORMED in work.call.arguments:
+            return refusals.failed(work.call, f"`{work.call.tool}` needs a JSON object of arguments; what came was none, and nothing was done")
         context = self._context(work, standing, authority)
         try:
             arguments = tool.spec.arguments.model_validate(dict(work.call.arguments))

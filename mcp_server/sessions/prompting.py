@@ -100,7 +100,7 @@ def lapsed_words(prompt: Prompt, deadline: float) -> str:
     """Why it lapsed, for the model."""
     if prompt.shown_at is None:
         return "no channel ever showed the question to a person, and its time is up"
-    return f"the question was shown and not answered within {round(deadline - prompt.shown_at)} s"
+    return f"the question was shown and not answered within {round(deadline - prompt.shown_at, 1):g} s"
 
 
 def tool_of(prompt: Prompt) -> str:

@@ -27,6 +27,7 @@ from mcp_server.records import (
     TextPart,
 )
 from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.smalljobs import small_job
 from mcp_server.sessions.standing import Standing
 
 TaskState = Literal["running", "waiting", "completed", "error", "cancelled"]
@@ -193,7 +194,9 @@ async def _shown(deployment: Deployment, standing: Standing, session: SessionRec
     file = folder / f"{session.id}.txt"
     await file.write_text(text, encoding="utf-8")
     await file.chmod(0o600)
-    return preview(text, Path(file))
+    summary = await small_job(deployment, "summary", session, text)
+    shown = preview(text, Path(file))
+    return f"In short: {summary}\n\n{shown}" if summary else shown
 
 
 def preview(text: str, file: Path) -> str:

@@ -16,7 +16,7 @@ from mcp_server.agents.load import load_agents
 from mcp_server.errors import ConfigError
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode
-from mcp_server.sessions.deployment import AgentRules, Limits
+from mcp_server.sessions.deployment import AgentRules, Job, Limits
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import Places
 from mcp_server.settings.values import Flags, Settings
@@ -83,6 +83,11 @@ class FileRules:
 
     def model(self, definition: AgentDefinition) -> str | None:
         return self.edition.settings.model_for(definition.model, hidden=definition.hidden)
+
+    def role(self, job: Job, workspace: str) -> AgentDefinition | None:
+        roles = self.edition.settings.roles
+        names: Mapping[Job, str] = {"summary": roles.summary, "title": roles.title, "compaction": roles.compaction}
+        return self.edition.agents.get(names[job])
 
     def root_mode(self, agent: str) -> Mode:
         return self.edition.settings.mode

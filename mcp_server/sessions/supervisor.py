@@ -3,8 +3,9 @@
 One task a run that is acting; none for a run that waits. What other processes did is seen by `watch`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import anyio
 import structlog
@@ -87,6 +88,11 @@ class Supervisor:
         scope, pulse = anyio.CancelScope(), Pulse(partial(self._await_keys, run_id))
         self._active[run_id] = (pulse, scope)
         self._group.start_soon(self._drive, run_id, pulse, scope)
+
+    def aside(self, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Do something that nobody waits for."""
+        if not self._stopping and self._group is not None:
+            self._group.start_soon(job)
 
     def _await_keys(self, run_id: RunId, keys: Sequence[str]) -> None:
         self.wakeups.wait(run_id, keys, partial(self.kick, run_id))

@@ -1,6 +1,7 @@
 """`task`: send a subagent. The child's authority is derived from its caller's by subtraction; nothing said here can add to it."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -11,6 +12,7 @@ from mcp_server.policy.widening import widening
 from mcp_server.records import RunId, TextPart
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.reports import TaskReport, report_of, task_text
+from mcp_server.sessions.smalljobs import name_session
 from mcp_server.sessions.spawning import (
     Errand,
     child_record,
@@ -96,6 +98,9 @@ class Task:
         else:
             run_id = await resume_child(self._deployment, context.standing, context.call, arguments.task_id, errand)
         self._supervisor.kick(run_id)
+        root = context.standing.session
+        if root.parent_id is None and not root.title:
+            self._supervisor.aside(partial(name_session, self._deployment, root, arguments.prompt))
         if not errand.background:
             return AwaitsChild(run_id=run_id)
         return await self._set_off(run_id)

@@ -1,0 +1,53 @@
+"""The server's own small jobs for a model: summing up a long result, naming a session. Nobody waits for one that fails."""
+
+from dataclasses import replace
+
+import anyio
+import structlog
+
+from mcp_server.errors import ModelError
+from mcp_server.records import RunId, SessionRecord, StoredEntry, TaskGiven
+from mcp_server.sessions.deployment import Deployment, Job
+from mcp_server.sessions.models.base import TurnRequest
+
+log = structlog.get_logger(__name__)
+
+BOUND = 20.0
+"""Seconds: a summary that takes longer is not worth the wait, the preview is there anyway."""
+LONGEST = 60_000
+"""Characters of a text that are given to the model: enough to sum it up by."""
+TITLE = 80
+"""Characters of a title."""
+
+
+async def small_job(deployment: Deployment, job: Job, session: SessionRecord, text: str) -> str | None:
+    """What the job's agent says of the text. None: there is no such agent, no model, or it failed."""
+    definition = deployment.rulebook.role(job, session.workspace)
+    model = deployment.rulebook.model(definition) if definition else None
+    if definition is None or model is None:
+        return None
+    given = StoredEntry(seq=1, run_id=RunId(""), at=deployment.clock(), entry=TaskGiven(text=text[:LONGEST]))
+    request = TurnRequest(
+        session_id=session.id,
+        agent=definition.name,
+        model=model,
+        system=definition.prompt,
+        transcript=(given,),
+        tools=(),
+        temperature=definition.temperature,
+        top_p=definition.top_p,
+        options=definition.options,
+    )
+    try:
+        with anyio.move_on_after(BOUND):
+            return (await deployment.backend.turn(request)).text.strip() or None
+    except ModelError as error:
+        log.info("a small job was not done", job=job, error=str(error))
+    return None
+
+
+async def name_session(deployment: Deployment, root: SessionRecord, task: str) -> None:
+    """Give a root session that has no title the one that the `title` agent finds for its first task."""
+    said = await small_job(deployment, "title", root, task)
+    if said:
+        await deployment.store.update_session(replace(root, title=" ".join(said.split())[:TITLE]))
