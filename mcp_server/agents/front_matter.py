@@ -1,6 +1,7 @@
 """One agent's file from text to definition, or to every fault in it. Pure: no file is opened here."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import MappingProxyType
@@ -13,7 +14,7 @@ from mcp_server.policy.values import Rule
 from mcp_server.settings.checking import check
 from mcp_server.settings.rules import Writer, read_rules
 from mcp_server.settings.schema import NAME
-from mcp_server.strict_yaml import Document, read_yaml
+from mcp_server.strict_yaml import Document, Plain, read_yaml
 
 _FENCE = re.compile(r"---[ \t]*")
 
@@ -45,9 +46,9 @@ def read_agent(text: str, file: str, *, where: Where, workspace: str, home: str 
     if document.faults and document.value is None:
         return document.faults
     values, faults = check(document, FrontMatter, elsewhere=ELSEWHERE)
-    written = document.value.get("permission") if isinstance(document.value, dict) else None
-    rules, wrong = read_rules(document, ("permission",), written, Writer.AGENT)
-    every = {*document.faults, *faults, *wrong, *_name_faults(document, values, file), *_more(document, values, body, where)}
+    written = document.value if isinstance(document.value, dict) else {}
+    rules, wrong = read_rules(document, ("permission",), written.get("permission"), Writer.AGENT)
+    every = {*document.faults, *faults, *wrong, *_name_faults(document, written, file), *_more(document, written, body, where)}
     if every or values is None:
         return tuple(sorted(every, key=lambda fault: (fault.line or 0, fault.problem)))
     anchored = tuple(anchor(rule, workspace, home) for rule in rules)
@@ -65,26 +66,26 @@ def _split(text: str) -> tuple[str, str] | None:
     return None
 
 
-def _name_faults(document: Document, values: FrontMatter | None, file: str) -> list[Fault]:
-    stem = PurePath(file).stem
+def _name_faults(document: Document, written: Mapping[str, Plain], file: str) -> list[Fault]:
+    stem, said = PurePath(file).stem, written.get("name")
     if not NAME.fullmatch(stem):
         remedy = "rename the file: lower-case letters, digits and -, at most 40, a letter or digit first"
         return [Fault(file=file, line=None, problem=f"`{stem}` is not an agent's name", remedy=remedy)]
-    if values is not None and values.name not in (None, stem):
-        return [document.fault(("name",), f"`name` says `{values.name}`, the file `{stem}`", "make them the same, or leave `name` out")]
+    if isinstance(said, str) and said != stem:
+        return [document.fault(("name",), f"`name` says `{said}`, the file `{stem}`", "make them the same, or leave `name` out")]
     return []
 
 
-def _more(document: Document, values: FrontMatter | None, body: str, where: Where) -> list[Fault]:
+def _more(document: Document, written: Mapping[str, Plain], body: str, where: Where) -> list[Fault]:
     """What no single key can tell."""
     faults: list[Fault] = []
-    if values is None or values.disable:
+    if written.get("disable") is True:
         return faults
-    if not values.description.strip():
+    if not str(written.get("description", "")).strip():
         faults.append(document.fault(("description",), "`description` is missing", "say when to send this agent"))
     if not body:
         faults.append(Fault(file=document.file, line=None, problem="there is no prompt", remedy="write it below the front matter"))
-    if where == "workspace" and values.permission_mode is not None:
+    if where == "workspace" and "permission_mode" in written:
         remedy = "remove it, or define the agent in your own agents folder"
         faults.append(document.fault(("permission_mode",), "`permission_mode` is never read from a workspace", remedy))
     return faults

@@ -94,11 +94,10 @@ class _Loader:
 
 
 def _untrusted(settings: Settings, count: int) -> Fault:
-    why = "has changed since it was trusted" if settings.trust is Trust.CHANGED else "is not trusted"
     return Fault(
         file=f"{settings.folder.path}/agents",
         line=None,
-        problem=f"{count} agent{'s are' if count > 1 else ' is'} not loaded: the workspace {why}",
+        problem=f"{count} agent{'s are' if count > 1 else ' is'} not loaded: the workspace {settings.trust.why}",
         remedy="read what is there, then run `remit trust`",
     )
 

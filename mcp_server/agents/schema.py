@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from mcp_server.settings.schema import AgentName, Block, ModelName, ModeWord, Seconds, ToolName, Written, key
-from mcp_server.settings.vocabulary import Complaint, nearest
+from mcp_server.settings.vocabulary import Complaint, tool_meant
 
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _MODES = ("primary", "subagent", "all")
@@ -35,10 +35,7 @@ def _own_mode(value: object) -> object:
 
 def _tool_list(value: object) -> object:
     if isinstance(value, str):
-        names = [
-            nearest(name.strip(), ("read", "grep", "glob", "list", "edit", "write", "bash", "task")) or name.strip()
-            for name in value.split(",")
-        ]
+        names = [tool_meant(name.strip()) or name.strip() for name in value.split(",")]
         raise _said("is a text with commas", f"write a list of Remit's names: [{', '.join(names)}]")
     if isinstance(value, dict):
         raise _said("is a map of switches", "list the tools to show: [read, grep]; to forbid something write `permission: {edit: deny}`")

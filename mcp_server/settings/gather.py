@@ -36,6 +36,11 @@ class Found:
     trust: Trust
     faults: tuple[Fault, ...]
 
+    @property
+    def trusted(self) -> bool:
+        """The workspace is trusted as it is now."""
+        return self.trust is Trust.TRUSTED
+
 
 def gather(workspace: Path, places: Places) -> Found:
     """Read everything.

@@ -7,16 +7,15 @@ from types import MappingProxyType
 
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.policy.chain import Commons
-from mcp_server.policy.guard import guard_rules
 from mcp_server.policy.matching import anchor
 from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode, Rule
 from mcp_server.settings.flags import read_flags
 from mcp_server.settings.gather import Found, gather
-from mcp_server.settings.merge import Merged, guard_layer, lock_faults, merge, said_by
+from mcp_server.settings.guard import built_in_guard, guard_layer
+from mcp_server.settings.merge import Merged, lock_faults, merge, said_by
 from mcp_server.settings.places import Places
 from mcp_server.settings.schema import AgentSettings, SettingsFile
 from mcp_server.settings.source import SourceFile
-from mcp_server.settings.trust import Trust
 from mcp_server.settings.values import AgentTuning, Flags, Settings, SourceRead
 
 NO_FLAGS = Flags()
@@ -42,7 +41,7 @@ def load_settings(*, workspace: Path, places: Places, flags: Flags = NO_FLAGS) -
     roots = _Roots(workspace=workspace, places=places)
     groups = _group(found)
     merged = merge((*(said_by(file) for file in groups.single), said), locks)
-    return _settings(found, groups, merged, _commons(groups, roots, flag_rules, locks, trusted=found.trust is Trust.TRUSTED), roots)
+    return _settings(found, groups, merged, _commons(groups, roots, flag_rules, locks, trusted=found.trusted), roots)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,12 +68,12 @@ class _Groups:
 
 
 def _group(found: Found) -> _Groups:
-    trusted = found.trust is Trust.TRUSTED
+    trusted = found.trusted
     mine = trusted and found.local is not None and found.local.source == "local"
     project = _present(found.project, None if mine else found.local)
     person = _present(found.user, found.local if mine else None)
     heard = project if trusted else ()
-    notices = () if trusted else tuple(_unread(file, found.trust) for file in project)
+    notices = () if trusted else tuple(_unread(file, found.trust.why) for file in project)
     return _Groups(managed=found.managed, person=person, project=project, single=(*found.managed, *heard, *person), notices=notices)
 
 
@@ -82,8 +81,7 @@ def _present(*files: SourceFile | None) -> tuple[SourceFile, ...]:
     return tuple(file for file in files if file is not None)
 
 
-def _unread(file: SourceFile, trust: Trust) -> Fault:
-    why = "has changed since it was trusted" if trust is Trust.CHANGED else "is not trusted"
+def _unread(file: SourceFile, why: str) -> Fault:
     problem = f"the workspace {why}: of this file only deny and ask rules are heard"
     return Fault(file=file.document.file, line=None, problem=problem, remedy="read it, then run `remit trust`")
 
@@ -102,16 +100,10 @@ def _commons(groups: _Groups, roots: _Roots, flag_rules: tuple[Rule, ...], locks
         person=(*rules(groups.person), *roots.anchored(flag_rules)),
         project=rules(groups.project),
         project_trusted=trusted,
-        guard=guard_layer(_built_in_guard(roots), edits(groups.person), edits(groups.managed), locks),
+        guard=guard_layer(built_in_guard(roots.workspace, roots.places), edits(groups.person), edits(groups.managed), locks),
         primary_tools=tuple(dict.fromkeys(tool for file in every for tool in file.values.primary_tools)),
         max_mode=_strictest(file.values.max_mode for file in groups.managed),
     )
-
-
-def _built_in_guard(roots: _Roots) -> tuple[Rule, ...]:
-    places = roots.places
-    settings = tuple(folder.resolve().as_posix() for folder in (places.config, places.managed))
-    return guard_rules(roots.workspace.as_posix(), places.home.resolve().as_posix(), places.state.resolve().as_posix(), settings)
 
 
 def _strictest(modes: Iterable[Mode | None]) -> Mode | None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_server.errors import Fault
-from mcp_server.policy.values import Action, Rule
 from mcp_server.settings.schema import AgentSettings, Block, Limits, Roles, RulingLimits, SettingsFile
 from mcp_server.settings.source import SourceFile
 
@@ -121,13 +120,3 @@ def _lock_remedy(lock: str) -> str:
     if lock.split(".")[0] in {"permission", "primary_tools", "max_mode"}:
         return "remove it: nobody can loosen this from elsewhere"
     return f"lock one of {', '.join((*SINGLE, *BLOCKS, *NAMED, 'guard'))}, or a key inside one: limits.depth"
-
-
-def guard_layer(built_in: tuple[Rule, ...], person: tuple[Rule, ...], managed: tuple[Rule, ...], locks: Sequence[str]) -> tuple[Rule, ...]:
-    """The guard's rules, last match wins: built-in, the person's edits, what is locked once more, managed edits.
-
-    A person's deny is heard behind a locked entry too: a lock holds against loosening only.
-    """
-    held = tuple(rule for rule in built_in if locking(("guard", rule.permission), locks))
-    tighter = tuple(rule for rule in person if rule.action is Action.DENY) if held else ()
-    return (*built_in, *person, *held, *tighter, *managed)

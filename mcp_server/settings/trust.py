@@ -26,6 +26,11 @@ class Trust(StrEnum):
     """It was trusted as it was; `.remit/` is different now."""
     NEVER = "never"
 
+    @property
+    def why(self) -> str:
+        """Words behind `the workspace` that say how it stands."""
+        return {Trust.TRUSTED: "is trusted", Trust.CHANGED: "has changed since it was trusted", Trust.NEVER: "is not trusted"}[self]
+
 
 def trust_of(workspace: Path, folder: RemitFolder, state: Path) -> Trust:
     """How a workspace, a resolved path, stands with its `.remit` as it was just read.

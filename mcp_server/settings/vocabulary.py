@@ -101,8 +101,13 @@ def tool_complaint(name: str) -> Complaint | None:
     """What is wrong with a tool's name in a list of tools."""
     if name in TOOLS or ("__" in name and re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name)):
         return None
-    meant = nearest(name, TOOLS)
+    meant = tool_meant(name)
     return (
         f"`{name}` is not a tool",
         f"did you mean `{meant}`?" if meant else f"use names from {', '.join(sorted(TOOLS))} or <server>__<tool>",
     )
+
+
+def tool_meant(name: str) -> str | None:
+    """The tool that somebody who writes `name` most likely means."""
+    return nearest(name, TOOLS) or _INSTEAD.get(_fold(name))

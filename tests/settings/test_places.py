@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -92,15 +93,10 @@ def test_what_is_no_workspace_is_refused(ground: Ground, place: str, why: str):
     (root / "file").touch()
     there = ground
     if place == "deep":
-        there = Ground(places=type(ground.places)(**{**fields(ground), "state": root / "deep" / "state"}), workspace=ground.workspace)
+        there = replace(ground, places=replace(ground.places, state=root / "deep" / "state"))
     text = refusal(root / place, there)
     assert why in text
     assert LINE in text
-
-
-def fields(ground: Ground) -> dict[str, Path]:
-    places = ground.places
-    return {name: getattr(places, name) for name in ("home", "config", "state", "cache", "managed")}
 
 
 def test_folders_of_remit_that_do_not_exist_yet_are_refused_around_all_the_same(ground: Ground):

@@ -13,6 +13,7 @@ def test_plain_data_keeps_its_order_and_lines():
     document = read_yaml("b: 1\na:\n  - x\n  - {y: z}\n", "f.yaml")
     assert document.faults == ()
     assert document.value == {"b": 1, "a": ["x", {"y": "z"}]}
+    assert isinstance(document.value, dict)
     assert list(document.value) == ["b", "a"]
     assert [document.line(place) for place in (("b",), ("a",), ("a", 0), ("a", 1, "y"))] == [1, 2, 3, 4]
 
