@@ -34,7 +34,6 @@ _SETTINGS = (
     "PRAGMA synchronous = FULL",
     "PRAGMA fullfsync = ON",  # macOS: a plain fsync leaves the data in the drive's cache
     "PRAGMA trusted_schema = OFF",
-    "PRAGMA recursive_triggers = ON",  # so that REPLACE meets the triggers that refuse a delete
     "PRAGMA journal_size_limit = 16777216",
 )
 
@@ -98,20 +97,24 @@ class Database:
             self._connection.execute(setting)
 
     def _migrate(self, migrations: tuple[Migration, ...]) -> None:
-        """One transaction a step. Who comes second finds the version raised and has nothing to do."""
+        """One transaction a step. Which step is due is read under the lock: who had to wait for it may find it taken."""
         while (version := int(self._pragma("user_version"))) < len(migrations):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                if self._pragma("user_version") == version:
-                    for statement in migrations[version]:
-                        self._connection.execute(statement)
-                    self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                    self._connection.execute(f"PRAGMA user_version = {version + 1}")
+                done = int(self._pragma("user_version"))
+                if done < len(migrations):
+                    self._take_step(migrations[done], to=done + 1)
                 self._connection.execute("COMMIT")
             except BaseException:
                 self._roll_back()
                 raise
         self._check_version(version)
+
+    def _take_step(self, step: Migration, *, to: int) -> None:
+        for statement in step:
+            self._connection.execute(statement)
+        self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        self._connection.execute(f"PRAGMA user_version = {to}")
 
     # ---- work -------------------------------------------------------------------------------------
 

@@ -103,6 +103,7 @@ _AUDIT: Migration = (
         BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END""",
     """CREATE TRIGGER audit_is_never_deleted BEFORE DELETE ON audit
         BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END""",
+    # also what stops REPLACE, which deletes without asking the trigger above
     """CREATE TRIGGER audit_has_no_gaps BEFORE INSERT ON audit
         WHEN NEW.seq IS NOT (SELECT coalesce(max(seq), 0) + 1 FROM audit)
         BEGIN SELECT RAISE(ABORT, 'the audit trail is numbered without gaps'); END""",

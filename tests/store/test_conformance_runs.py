@@ -141,6 +141,19 @@ async def test_a_lost_lease_writes_nothing(handles: Handles, taken_over: bool) -
     assert after == (before, (), ())
 
 
+async def test_a_lease_that_was_lost_is_not_good_again_when_its_owner_takes_the_run_back(handles: Handles) -> None:
+    lost = await _a_held_run(handles)
+    await handles.two.claim(RUN.id, owner="b", now=100.0, seconds=0.0)
+    regained = await handles.one.claim(RUN.id, owner="a", now=101.0, seconds=30.0)
+    assert regained is not None
+    assert regained == replace(lost, fence=3)
+    await handles.one.release(lost)
+    with pytest.raises(LeaseLost):
+        await handles.one.save_run(RUN, lost, now=102.0, entries=ENTRIES)
+    assert await handles.one.save_run(RUN, regained, now=102.0)
+    assert await handles.two.transcript(ROOT.id) == ()
+
+
 async def test_a_lease_of_one_run_does_not_write_another(handles: Handles) -> None:
     lease = await _a_held_run(handles)
     other = a_run(ROOT, "other")

@@ -19,7 +19,7 @@ from mcp_server.store.connection import Database
 from mcp_server.store.sqlite import SqliteStore, open_store
 from tests.store.processes import finish, let_go, worker
 from tests.store.samples import PRINCIPAL, a_run, a_session, an_event
-from tests.store.test_schema import ask, filled
+from tests.store.schemas import ask, filled
 from tests.store.worker import NOBODY
 
 ROOT = a_session()
@@ -190,26 +190,33 @@ async def test_a_full_database_refuses_the_whole_change_and_keeps_what_it_has(fo
     await store.close()
 
 
-def a_small_disk() -> tuple[str, ...] | None:
-    """A command that runs another with a tiny disk of its own; None where this machine does not let us."""
+@pytest.fixture
+def small_disk(folder: Path) -> tuple[str, ...]:
+    """A command that runs another with a tiny disk of its own in the place of `folder`."""
     unshare = shutil.which("unshare")
-    if unshare is None:
-        return None
-    alone = (unshare, "-m") if os.geteuid() == 0 else (unshare, "-rm")
-    mounted = (*alone, "sh", "-c", 'mount -t tmpfs -o size=400k,mode=0700 none "$0" && exec "$@"')
-    tried = subprocess.run([*mounted, "/mnt", "true"], capture_output=True, check=False, timeout=30)
-    return mounted if tried.returncode == 0 else None
+    if unshare is not None:
+        alone = (unshare, "-m") if os.geteuid() == 0 else (unshare, "-rm")
+        mounted = (*alone, "sh", "-c", 'mount -t tmpfs -o size=400k,mode=0700 none "$0" && exec "$@"', str(folder))
+        if subprocess.run([*mounted, "true"], capture_output=True, check=False, timeout=30).returncode == 0:
+            return mounted
+    pytest.skip("needs `unshare` and the right to mount a small disk")
 
 
 @pytest.mark.parametrize("large", [0, 20_000], ids=["small changes", "large changes"])
-def test_a_disk_that_fills_up_refuses_the_whole_change_and_goes_on_when_there_is_room(folder: Path, large: int) -> None:
-    command = a_small_disk()
-    if command is None:
-        pytest.skip("needs `unshare` and the right to mount a small disk")
-    with worker("fill", folder / "remit.db", str(large), before=(*command, str(folder))) as process:
+def test_a_disk_that_fills_up_refuses_the_whole_change_and_goes_on_when_there_is_room(
+    folder: Path, small_disk: tuple[str, ...], large: int
+) -> None:
+    with worker("fill", folder / "remit.db", str(large), before=small_disk) as process:
         told, *rest = finish(process)
     assert told.startswith(f"StoreFull there is no room to write to the store {folder / 'remit.db'}")
     assert rest == ["whole", "goes on"]
+
+
+def test_a_store_on_a_disk_that_is_full_already_is_reported_and_opens_when_there_is_room(folder: Path, small_disk: tuple[str, ...]) -> None:
+    with worker("open_on_full", folder / "remit.db", before=small_disk) as process:
+        told, *rest = finish(process)
+    assert told.startswith(f"StoreFull there is no room to write to the store {folder / 'remit.db'}")
+    assert rest == ["True"]
 
 
 # ---- not writable, gone, closed -----------------------------------------------------------------

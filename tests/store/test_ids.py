@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from mcp_server.store.ids import RANDOM_BYTES, is_id, mint
+from mcp_server.store.ids import RANDOM_BYTES, derive, is_id, mint
 
 
 def test_an_id_holds_at_least_128_random_bits_in_its_letters() -> None:
@@ -31,3 +31,12 @@ def test_what_was_not_minted_is_no_id() -> None:
 def test_a_kind_is_a_few_small_letters(kind: str) -> None:
     with pytest.raises(ValueError, match="not a kind of id"):
         mint(kind)
+
+
+def test_a_derived_id_belongs_to_its_kind_and_seed_alone() -> None:
+    derived = derive("ses", b"seed")
+    assert is_id("ses", derived)
+    assert derive("ses", b"seed") == derived
+    assert derived[4:] not in {derive("run", b"seed")[4:], derive("ses", b"see")[4:], derive("ses", b"")[4:]}
+    with pytest.raises(ValueError, match="not a kind of id"):
+        derive("Ses", b"seed")

@@ -12,7 +12,7 @@ from mcp_server.store.schema import MIGRATIONS
 from mcp_server.store.sqlite import SqliteStore, open_store
 from tests.store.processes import finish, let_go, worker
 from tests.store.samples import PRINCIPAL, a_prompt, a_ruling, a_run, a_session, an_event
-from tests.store.test_schema import ask
+from tests.store.schemas import NEXT, ask, filled
 
 ROOT = a_session()
 MANY = 50
@@ -104,6 +104,14 @@ async def test_processes_that_start_at_once_make_one_store(folder: Path) -> None
     assert await store.faults() == ()
     await store.close()
     assert ask(folder / "new" / "remit.db", "PRAGMA user_version") == [(len(MIGRATIONS),)]
+
+
+async def test_processes_that_start_at_once_migrate_once(folder: Path) -> None:
+    await filled(folder / "remit.db")
+    said = race("migrate", folder / "remit.db", "abcdef")  # the statements of a second migration would fail
+    assert said == {name: ["open"] for name in "abcdef"}
+    assert ask(folder / "remit.db", "PRAGMA user_version") == [(len(NEXT),)]
+    assert ask(folder / "remit.db", "SELECT id, note FROM sessions") == [("root", "")]
 
 
 @pytest.mark.parametrize("after", [1, 7, 40, 120, 300])

@@ -1,5 +1,4 @@
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,21 +8,7 @@ from mcp_server.store.connection import Database
 from mcp_server.store.schema import APPLICATION_ID, MIGRATIONS
 from mcp_server.store.sqlite import SqliteStore, open_store
 from tests.store.samples import PRINCIPAL, a_session, an_event
-
-NEXT = (*MIGRATIONS, ("ALTER TABLE sessions ADD COLUMN note TEXT NOT NULL DEFAULT ''", "CREATE TABLE notes (id TEXT)"))
-"""A schema one version ahead."""
-
-
-def ask(path: Path, query: str) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        return connection.execute(query).fetchall()
-
-
-async def filled(path: Path) -> None:
-    store = open_store(path)
-    await store.add_session(a_session())
-    await store.audit((an_event(),))
-    await store.close()
+from tests.store.schemas import NEXT, ask, filled
 
 
 async def test_a_new_store_has_the_newest_schema_and_says_whose_it_is(folder: Path) -> None:

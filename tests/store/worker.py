@@ -7,7 +7,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import anyio
@@ -15,8 +15,10 @@ import anyio
 from mcp_server.errors import LeaseLost, StoreError
 from mcp_server.policy.verdicts import RulingId
 from mcp_server.records import PromptId, PromptState, RunId, TaskGiven
+from mcp_server.store.connection import Database
 from mcp_server.store.sqlite import SqliteStore, open_store
 from tests.store.samples import PRINCIPAL, a_ruling, a_session, an_answer, an_event
+from tests.store.schemas import NEXT
 
 ROOT = a_session()
 NOBODY = 65534
@@ -117,12 +119,39 @@ async def start(path: Path) -> None:
     await store.close()
 
 
+def migrate(path: Path) -> None:
+    """Open a store that is one version behind, at the same time as others."""
+    wait_for_go()
+    Database(path, migrations=NEXT).close()
+    say("open")
+
+
 def hold(path: Path) -> None:
     """Hold the write lock from `ready` until told to let go."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         wait_for_go()
         connection.execute("ROLLBACK")
+
+
+async def open_on_full(path: Path) -> None:
+    """Fill the disk, open the store that is there, say what was told, make room, and open it again."""
+    store = open_store(path)
+    await store.add_session(ROOT)
+    await store.close()
+    ballast = path.with_name("ballast")
+    with suppress(OSError), ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(b"x" * 1000)
+    wait_for_go()
+    try:
+        open_store(path)
+    except StoreError as error:
+        say(f"{type(error).__name__} {error}")
+    ballast.unlink()
+    store = open_store(path)
+    say(await store.session(ROOT.id, PRINCIPAL) == ROOT)
+    await store.close()
 
 
 async def write_unprivileged(path: Path) -> None:
@@ -165,10 +194,14 @@ def main() -> None:
     match task:
         case "hold":
             hold(path)
+        case "migrate":
+            migrate(path)
         case "start":
             anyio.run(start, path)
         case "fill":
             anyio.run(fill, path, int(name))
+        case "open_on_full":
+            anyio.run(open_on_full, path)
         case "write_unprivileged":
             anyio.run(write_unprivileged, path)
         case _:
