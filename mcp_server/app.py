@@ -13,6 +13,7 @@ import anyio
 import structlog
 from mcp.server.lowlevel.server import Server
 
+from mcp_server.errors import ConfigError, Fault
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.http import listen, serve_http
 from mcp_server.protocol.lines import Line
@@ -27,7 +28,7 @@ from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.endpoints import ProviderConfig
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
-from mcp_server.sessions.rulebook import FileRules, limits_of
+from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolset.all import every_tool
 from mcp_server.sessions.watch import Watch
@@ -83,6 +84,7 @@ async def running(
     """
     rules = FileRules(workspace=workspace, places=places, flags=flags)
     settings = rules.edition.settings
+    refuse_unfit_root(rules.edition)
     state = private_folder(places.state)
     store = open_store(state / STORE_FILE)
     try:
@@ -122,6 +124,23 @@ async def running(
                 group.cancel_scope.cancel()
     finally:
         await store.close()
+
+
+def refuse_unfit_root(edition: Edition) -> None:
+    """A client's own calls run as an agent that exists and may stand at the root.
+
+    Raises:
+        ConfigError: It is not one.
+    """
+    name = edition.settings.agent
+    agent = edition.agents.get(name)
+    if agent is not None and not agent.hidden and agent.mode != "subagent":
+        return
+    fit = ", ".join(one.name for one in edition.agents.values() if not one.hidden and one.mode != "subagent")
+    problem = f"no agent is called `{name}`" if agent is None else f"the agent `{name}` is not one that a client may call as"
+    raise ConfigError(
+        (Fault(file=edition.settings.origins.get("agent", "agent"), line=None, problem=problem, remedy=f"name one of {fit}"),)
+    )
 
 
 def timing_of(settings: Settings) -> Timing:
