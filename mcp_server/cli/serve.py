@@ -77,10 +77,10 @@ def serve(workspaces: tuple[Path, ...], rules: tuple[tuple[str, str], ...], http
 
     Put `remit serve --workspace /path/to/project` into your client's configuration.
     """
-    log_to(sys.stderr, log_level, os.environ)
     places = find_places(os.environ)
     workspace, *further = [check_workspace(folder, places) for folder in workspaces or (Path.cwd(),)]
     flags = Flags(rules=(*_readable(further), *((Action[action.upper()], text) for action, text in rules)), **values)
+    log_to(sys.stderr, log_level, os.environ)
     serve_to(http, workspace=workspace, places=places, flags=flags, environment=os.environ)
 
 
