@@ -69,7 +69,9 @@ class ToolCalls:
             put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
             async with _accompanied(ctx, visit):
                 outcome = await _stay(visit, _channel(ctx, visit, line, back), put_off)
-            return tool_error(_GONE) if outcome is None else _told(spec, outcome)
+                return _told(spec, outcome)
+            # Reached where the reader's going cut the stay short; nobody reads it.
+            return tool_error(_GONE)
         finally:
             if not isinstance(outcome, Ended):
                 await self._leave(call_id)
@@ -118,8 +120,9 @@ async def _accompanied(ctx: Request, visit: Visit) -> AsyncGenerator[None]:
     """Progress is told meanwhile, and what is inside is cut short when nobody is left to read the result."""
     async with anyio.create_task_group() as group:
         group.start_soon(_tell_progress, ctx.session, visit)
-        if isinstance(ctx.request, HttpRequest) and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            group.start_soon(_watch_reader, ctx.request, group.cancel_scope)
+        request: HttpRequest | None = ctx.request
+        if request is not None and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            group.start_soon(_watch_reader, request, group.cancel_scope)
         yield
         group.cancel_scope.cancel()
 

@@ -47,4 +47,4 @@ async def _serve(patience: float, stride: float) -> None:
 
 
 if __name__ == "__main__":
-    anyio.run(_serve, *(float(word) for word in sys.argv[1:3]))
+    anyio.run(_serve, float(sys.argv[1]), float(sys.argv[2]))

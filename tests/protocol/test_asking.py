@@ -26,7 +26,7 @@ def whole(text: str, *refused: str) -> dict[str, Any]:
 
 
 def seen(result: CallToolResult) -> dict[str, Any]:
-    structured = result.structured_content or {}
+    structured: dict[str, Any] = result.structured_content or {}
     return {
         "text": text_of(result.content),
         "error": result.is_error,
@@ -170,7 +170,7 @@ async def test_three_calls_at_once_wait_for_one_another_on_the_wire_and_all_end(
     async with playing(cell, person) as client:
         with anyio.fail_after(20):
             async with anyio.create_task_group() as group:
-                group.start_soon(call, "bash", {})
+                group.start_soon(call, "bash", dict[str, Any]())
                 group.start_soon(call, "task", {"scene": "ask"})
                 group.start_soon(call, "task", {"scene": "three"})
     assert len(texts) == 3

@@ -72,7 +72,7 @@ def test_a_refusal_needs_no_structure() -> None:
 
 
 def test_a_call_that_goes_on_is_no_error() -> None:
-    state = {"id": "c", "state": "waiting", "refused": []}
+    state: dict[str, object] = {"id": "c", "state": "waiting", "refused": []}
     result = waiting(SPECS["task"], Open(call_id=CallId("c"), prompts=(), text="goes on", structured=state))
     assert (text_of(result.content), result.is_error, result.structured_content) == ("goes on", False, state)
     plain = waiting(SPECS["bash"], Open(call_id=CallId("c"), prompts=(), text="goes on", structured=None))
