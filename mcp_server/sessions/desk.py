@@ -23,7 +23,7 @@ from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.lookups import same_caller
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.supervisor import Supervisor
-from mcp_server.sessions.view import Views
+from mcp_server.sessions.view import CARRIERS, Views
 from mcp_server.sessions.work import AnyTool, Work, key_of
 from mcp_server.store.ids import is_id, mint
 from mcp_server.tools.base import ToolSpec
@@ -120,6 +120,8 @@ class Desk:
         call.scope = None
         if call.parked is not None and call.ended is None:
             await self._rest(call)
+        elif call.ended is None and call.fault is None and call.call.id in self._calls:
+            self._go_on(call)  # laid aside, and asked for again before it had stopped
         self._supervisor.wakeups.ring(call.root.root_id)
 
     async def _attempt(self, call: ClientCall) -> None:
@@ -182,8 +184,18 @@ class Desk:
         if call is None:
             return
         call.attached = max(0, call.attached - 1)
-        if call.attached == 0 and call.parked is None and call.scope is not None:
+        if call.attached or call.parked is not None or call.scope is None:
+            return
+        if call.call.tool in CARRIERS:
+            await self._lay_aside(call)
+        else:
             self._drop(call)
+
+    async def _lay_aside(self, call: ClientCall) -> None:
+        """It only looks and carries prompts. The request may be back with their answers, also after a restart: then it looks again."""
+        if call.scope is not None:
+            call.scope.cancel()
+        await keep(self._deployment.store, call)
 
     def _drop(self, call: ClientCall) -> None:
         """Nobody waits for it, and it acts or will never be asked for again: end what it does. A parked call stays kept."""

@@ -69,13 +69,11 @@ class TaskReport(BaseModel):
     refused: list[RefusedReport] = Field(default_factory=list[RefusedReport])
 
 
-def task_state(state: RunState) -> TaskState:
-    """The five words that a caller sees."""
+def task_state(state: RunState, *, asking: bool) -> TaskState:
+    """The five words that a caller sees. `waiting` means for a person: a run whose children work is running."""
     match state:
-        case RunState.QUEUED | RunState.RUNNING:
-            return "running"
-        case RunState.WAITING:
-            return "waiting"
+        case RunState.QUEUED | RunState.RUNNING | RunState.WAITING:
+            return "waiting" if asking else "running"
         case RunState.COMPLETED:
             return "completed"
         case RunState.FAILED | RunState.EXPIRED:
@@ -89,7 +87,7 @@ def report_of(session: SessionRecord, run: RunRecord, prompts: tuple[Prompt, ...
     result, error = _said(run.outcome)
     return TaskReport(
         task_id=session.id,
-        state=task_state(run.state),
+        state=task_state(run.state, asking=bool(prompts)),
         agent=session.agent,
         title=session.title,
         result=result,

@@ -142,16 +142,16 @@ async def connect(
             finally:
                 await store.close()
         return
-    async with running(
+    served = running(
         workspace=world.workspace,
         places=world.places,
         flags=flags or Flags(),
         environment=os.environ,
         timing=timing,
         limits=limits,
-    ) as parts:
-        async with connected(cell, server=lambda: parts.server, command_line=(), person=person) as client:
-            yield Connected(client=client, store=parts.deployment.store, parts=parts)
+    )
+    async with served as parts, connected(cell, server=lambda: parts.server, command_line=(), person=person) as client:
+        yield Connected(client=client, store=parts.deployment.store, parts=parts)
 
 
 def _no_server() -> Server[Line]:

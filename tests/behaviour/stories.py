@@ -1,0 +1,136 @@
+"""What several tests tell: a tree of three sessions whose last one asks, and how to look at what came of it."""
+
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp_types import CallToolResult
+
+from mcp_server.records import Answer, Choice, Prompt, PromptState
+from mcp_server.sessions.answers import close_with
+from mcp_server.store.protocol import Store
+from tests.behaviour.world import LOOK, Connected, Script, World, make_world
+
+LONG = 20.0
+"""Seconds that any one wait may take: a bound for what hangs, not a measure."""
+
+LEAD = """---
+description: Leads, and sends others.
+mode: subagent
+permission:
+  task:
+    "*": allow
+---
+You lead.
+"""
+
+WRITER = """---
+description: Writes files.
+mode: subagent
+---
+You write.
+"""
+
+TEAM = {"lead": LEAD, "writer": WRITER}
+
+PATH = "build › lead › writer"
+
+
+def agent(*lines: str, mode: str = "subagent") -> str:
+    """A definition with these lines in its front matter."""
+    return "\n".join(["---", "description: Does what it is told.", f"mode: {mode}", *lines, "---", "You work.", ""])
+
+
+# ---- scripts ------------------------------------------------------------------------------------
+
+
+def calls(*wanted: tuple[str, Mapping[str, Any]], text: str = "") -> dict[str, Any]:
+    """A turn with these calls."""
+    return {"text": text, "calls": [{"tool": tool, "arguments": dict(arguments)} for tool, arguments in wanted]}
+
+
+def says(text: str) -> dict[str, Any]:
+    """A turn that ends the run."""
+    return {"text": text}
+
+
+def write(path: str = "out.txt", content: str = "hello") -> tuple[str, dict[str, Any]]:
+    return ("write", {"filePath": path, "content": content})
+
+
+def send(name: str, prompt: str = "do it", **more: Any) -> tuple[str, dict[str, Any]]:
+    return ("task", errand(name, prompt, **more))
+
+
+def errand(name: str, prompt: str = "do it", **more: Any) -> dict[str, Any]:
+    """Arguments of `task`."""
+    return {"description": "a job", "prompt": prompt, "subagent_type": name, **more}
+
+
+def team(*turns: dict[str, Any]) -> Script:
+    """`lead` sends `writer` and passes its words on; `writer` takes these turns, or writes one file."""
+    own = list(turns) or [calls(write()), says("writer: {{results[0].text}}")]
+    return {"lead": [calls(send("writer")), says("lead: {{results[0].text}}")], "writer": own}
+
+
+def team_world(folder: Path, *turns: dict[str, Any], settings: Mapping[str, Any] | None = None) -> World:
+    return make_world(folder, script=team(*turns), agents=TEAM, settings=settings)
+
+
+# ---- looking ------------------------------------------------------------------------------------
+
+
+def content_of(result: CallToolResult) -> dict[str, Any]:
+    assert result.structured_content is not None, result
+    return result.structured_content
+
+
+def state_of(result: CallToolResult) -> str:
+    return content_of(result)["state"]
+
+
+def refused_in(result: CallToolResult) -> list[tuple[str, str, str]]:
+    """Who, which tool, how it ended."""
+    return [(call["agent_path"], call["tool"], call["ending"]) for call in content_of(result)["refused"]]
+
+
+async def bounded(wait: Awaitable[CallToolResult], seconds: float = LONG) -> CallToolResult:
+    with anyio.fail_after(seconds):
+        return await wait
+
+
+async def until_ended(connected: Connected, task_id: str) -> CallToolResult:
+    """Poll as a model would. Bound it."""
+    while True:
+        result = await connected.call("task_status", task_id=task_id, wait_seconds=15)
+        if result.is_error or state_of(result) not in ("running", "waiting"):
+            return result
+
+
+async def until(what: Callable[[], Awaitable[bool]], seconds: float = LONG) -> None:
+    """Look until it is so. Only for what another process does, or the clock: nothing rings for those."""
+    with anyio.fail_after(seconds):
+        while not await what():  # noqa: ASYNC110 - what is looked for is in another process, or the clock's
+            await anyio.sleep(LOOK)
+
+
+async def closed_prompt(store: Store, state: PromptState = PromptState.EXPIRED) -> None:
+    async def found() -> bool:
+        return bool(await store.prompts(state=state))
+
+    await until(found)
+
+
+# ---- a person in a terminal -----------------------------------------------------------------------
+
+
+def typed(choice: Choice | None, words: str = "") -> Answer:
+    """An answer as `remit approvals` makes it."""
+    return Answer(choice=choice, words=words, by="local", channel="approvals", at=time.time())
+
+
+async def answer_all(store: Store, prompts: Sequence[Prompt], choice: Choice = Choice.ALLOW_ONCE) -> None:
+    for prompt in prompts:
+        assert await close_with(store, prompt, typed(choice))
