@@ -65,7 +65,9 @@ class Scan:
         return self._full or self._line >= self._stop
 
     def add(self, data: bytes) -> None:
-        """The next bytes."""
+        """The next bytes; none at the file's end."""
+        if not data:
+            return
         self._seen += len(data)
         self._ends_with_newline = data.endswith(b"\n")
         if self._short:
