@@ -1,8 +1,9 @@
 """One SQLite connection: opened with care, migrated, read and written with a bound on every wait.
 
-Not what is stored: that is the tables' modules. SQLite runs inline on the event loop's thread: a commit takes less time than handing it
-to another thread would, and since nothing is awaited inside a transaction, no task of this process can see or disturb half of one.
-Waiting for another process is done in the loop, between attempts, so it never holds the loop up.
+Not what is stored: that is the tables' modules. SQLite runs inline on the event loop's thread. A commit is one flush to the disk, on an
+idle local disk about as long as handing it to another thread and back; and since nothing is awaited inside a transaction, no task of this
+process can see or disturb half of one. On a slow disk each commit holds the loop up for as long as its flush takes: keep the store on a
+local one. Waiting for another process is done in the loop, between attempts, so it never holds the loop up.
 """
 
 import random

@@ -1,7 +1,8 @@
-"""What a store promises. SQLite keeps it today; `tests/store/conformance` holds any back end to it.
+"""What a store promises. SQLite keeps it today; `tests/store/test_conformance_*` hold any back end to it.
 
 Every method that takes a principal answers as if what is not that principal's did not exist.
-A write raises `StoreLocked`, `StoreDamaged` or `StoreFull`; nothing is half written.
+A write raises `StoreLocked`, `StoreDamaged`, `StoreFull`, or plain `StoreError` where it does not fit what is there (an id twice, a session
+unknown or of another principal); nothing is half written. A read may raise the first two.
 """
 
 from collections.abc import Sequence
@@ -98,8 +99,8 @@ class Store(Protocol):
     ) -> bool:
         """State, new entries, their audit and the use of rulings, in one transaction. The owner columns and `cancel_requested` are
         the store's own: what `run` says of them is not written. False, and nothing written, where one of `uses` no longer stands
-        (as in `use_rulings`). Raises `LeaseLost` where the fence has moved on. A run that has ended
-        is never made to go on. `now` is the entries' time.
+        (as in `use_rulings`). Raises `LeaseLost` where the fence has moved on, or the lease was given up. A run that has ended is
+        never made to go on (`StoreError`). `now` is the entries' time.
         """
         ...
 
