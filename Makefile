@@ -52,7 +52,7 @@ campaign: $(VENV)/.dev
 inspector: $(INSPECTOR)/.installed
 
 lock: $(VENV)/.dev
-	@$(PIP) install --upgrade --upgrade-strategy eager --editable '.[models,openai]' --group dev
+	@$(PIP) install --upgrade --upgrade-strategy eager --editable '.[all-models]' --group dev
 	@{ echo '# What the tests last passed with. Written by: make lock'; $(BIN)/python -m pip freeze --exclude-editable; } > $(CONSTRAINTS)
 
 clean:
@@ -68,7 +68,7 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.installed
-	@$(PIP) install --constraint $(CONSTRAINTS) --editable '.[models,openai]' --group dev
+	@$(PIP) install --constraint $(CONSTRAINTS) --editable '.[all-models]' --group dev
 	@touch $@
 
 $(INSPECTOR)/.installed: $(VENV)/.dev
