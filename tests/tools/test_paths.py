@@ -115,9 +115,9 @@ def test_opening_goes_through_no_link_even_one_that_came_after_resolving(tmp_pat
     resolved = str(folder / "file")
     folder.rename(tmp_path / "moved")
     folder.symlink_to(tmp_path / "moved")
-    with pytest.raises(OSError, match="Not a directory|symbolic"), place_of(resolved):
+    with pytest.raises(OSError, match=r"Not a directory|symbolic"), place_of(resolved):
         pass
-    with pytest.raises(OSError, match="Not a directory|symbolic"), folder_of(str(folder)):
+    with pytest.raises(OSError, match=r"Not a directory|symbolic"), folder_of(str(folder)):
         pass
 
 

@@ -1,0 +1,60 @@
+import re
+
+import pytest
+from pydantic import BaseModel
+
+from mcp_server.tools.base import ToolSpec
+from mcp_server.tools.builtin import builtin_tools
+from mcp_server.tools.question import QUESTION_SPEC
+
+SPECS = [*(tool.spec for tool in builtin_tools()), QUESTION_SPEC]
+
+
+def test_the_tools_are_those_that_people_know() -> None:
+    assert [spec.name for spec in SPECS] == [
+        "read", "list", "glob", "grep", "edit", "write", "bash", "todowrite", "todoread", "question",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_a_tool_presents_itself_within_the_limits_of_hosts(spec: ToolSpec) -> None:
+    assert re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", spec.name)
+    assert 0 < len(spec.description.encode()) < 2048
+    assert spec.title
+    assert not re.search(r"  |^ | $", spec.description)
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
+def test_every_argument_is_described_and_none_is_unknown(spec: ToolSpec) -> None:
+    schema = spec.arguments.model_json_schema()
+    assert schema["additionalProperties"] is False
+    assert all(field.get("description") for field in schema["properties"].values())
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("read", {"filePath", "offset", "limit"}),
+        ("list", {"path", "ignore"}),
+        ("glob", {"pattern", "path"}),
+        ("grep", {"pattern", "path", "include"}),
+        ("edit", {"filePath", "oldString", "newString", "replaceAll"}),
+        ("write", {"filePath", "content"}),
+        ("bash", {"command", "description", "timeout", "workdir"}),
+        ("todowrite", {"todos"}),
+        ("todoread", set[str]()),
+        ("question", {"questions"}),
+    ],
+)
+def test_arguments_have_the_names_that_people_know(name: str, arguments: set[str]) -> None:
+    [spec] = [spec for spec in SPECS if spec.name == name]
+    assert set(spec.arguments.model_fields) == arguments
+
+
+def test_a_tool_that_says_it_only_reads_does_not_say_it_destroys() -> None:
+    assert [spec.name for spec in SPECS if spec.hints.read_only and spec.hints.destructive] == []
+
+
+def test_arguments_are_frozen() -> None:
+    models: list[type[BaseModel]] = [spec.arguments for spec in SPECS]
+    assert [model.__name__ for model in models if not model.model_config.get("frozen")] == []
