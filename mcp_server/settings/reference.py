@@ -155,7 +155,7 @@ def _number(value: float) -> str:
 
 def _flow(value: object) -> str:
     """YAML on one line."""
-    # The stubs leave one argument of it unknown.
-    text = yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False).strip()  # pyright: ignore[reportUnknownMemberType]
+    dump = yaml.safe_dump  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType] - the stubs leave `width` unknown
+    text = dump(value, default_flow_style=True, width=10_000, sort_keys=False).strip()
     text = text.removesuffix("...").strip()
     return text[1:-1] if isinstance(value, dict) else text
