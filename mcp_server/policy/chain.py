@@ -58,6 +58,7 @@ class Authority:
     """All that one decision reads. Made afresh for each, never kept."""
 
     layers: tuple[Layer, ...]
+    """Those that hold a rule; the others have nothing to say."""
     mode: Mode
     may_ask: bool
     rulings: tuple[Ruling, ...]
@@ -67,15 +68,15 @@ class Authority:
 def authority(chain: tuple[Member, ...], commons: Commons, rulings: tuple[Ruling, ...] = ()) -> Authority:
     """The authority of the chain's last session. `chain` is root first and not empty."""
     *ancestors, own = chain
-    layers = [
+    layers = (
         *_shared(own, commons),
         _layer(LayerKind.AGENT, agent_owner(own), own.rules),
         *(layer for member in ancestors for layer in _ceilings(member, commons, child=member is not chain[0])),
         *_derived(LayerKind.DERIVED, own, commons, child=bool(ancestors)),
         *_ruled(chain, rulings),
-    ]
+    )
     return Authority(
-        layers=tuple(layers),
+        layers=tuple(layer for layer in layers if layer.rules),
         mode=effective_mode(chain, commons.max_mode),
         # A session that must not be disturbed keeps its descendants from disturbing through it.
         may_ask=all(member.may_ask for member in chain),
@@ -130,7 +131,7 @@ def _derived(kind: LayerKind, member: Member, commons: Commons, *, child: bool) 
     if member.narrowed is not None:
         lists.append(derived.left_over(member.narrowed))
     owner = f"limits of {member.agent} as a subagent"
-    return tuple(_layer(kind, owner, rules, may_allow=False) for rules in lists if rules)
+    return tuple(_layer(kind, owner, rules, may_allow=False) for rules in lists)
 
 
 def _ruled(chain: tuple[Member, ...], rulings: tuple[Ruling, ...]) -> tuple[Layer, ...]:

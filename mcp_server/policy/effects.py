@@ -63,11 +63,10 @@ def effects_opinion(layer: Layer, permission: str, value: CommandValue, argument
     """What the layer says of effects that are not known. Its own allow for the command vouches against its own rules only."""
     if layer.kind is LayerKind.GUARD:
         return None
-    rules = layers.heard(layer)
-    found = concern(rules, EFFECTS)
+    found = concern(layers.heard(layer), EFFECTS)
     if found is None:
         return None
-    own = layers.last_match(rules, permission, value, arguments)
+    own = layers.last_match(layer, permission, value, arguments)
     if own is not None and own.action is Action.ALLOW and layers.vouches(own, value):
         return None
     does = "denies" if found.action is Action.DENY else "limits"

@@ -16,8 +16,8 @@ from mcp_server.policy.verdicts import Opinion
 NONE = -1
 """No rule: below every index."""
 
-_FEW = 6
-"""Below this many rules a scan is as fast as a compiled list, which short-lived lists (rulings) would not repay."""
+_FEW = 24
+"""Up to this many rules a scan is fast enough; a list made for one decision (rulings) would not repay its compiling."""
 
 
 class Held:
@@ -49,12 +49,14 @@ class Table:
 
     def last(self, text: str) -> int:
         """The index of the last pattern that matches."""
-        best = max(self.blanket, self.exact.get(text, NONE))
+        best = self.exact.get(text, NONE)
+        best = max(best, self.blanket)
         for length, heads in self.heads:
-            best = max(best, heads.get(text[:length], NONE))
+            found = heads.get(text[:length], NONE)
+            best = max(best, found)
         for length, tails in self.tails:
-            if length <= len(text):
-                best = max(best, tails.get(text[len(text) - length :], NONE))
+            found = tails.get(text[-length:], NONE)
+            best = max(best, found)
         for index, test in self.others:
             if index <= best:
                 break
@@ -98,9 +100,13 @@ class Compiled:
 
 
 @lru_cache(maxsize=2048)
-def compiled(held: Held, permission: str, path: bool) -> Compiled:
-    """`held` as values of `permission` meet it."""
-    met = [(i, rule) for i, rule in enumerate(held.rules) if wildcards.matches(rule.permission, permission)]
+def compiled(held: Held, permission: str, path: bool, below: bool) -> Compiled:
+    """`held` as values of `permission` meet it; `below`: without the rules of scope self."""
+    met = [
+        (i, rule)
+        for i, rule in enumerate(held.rules)
+        if wildcards.matches(rule.permission, permission) and not (below and rule.scope == "self")
+    ]
     plain = [(i, rule.action, matching.pattern_for(rule, path=path)) for i, rule in met if not rule.when]
     closes = [(i, pattern) for i, action, pattern in plain if action is not Action.ALLOW]
     return Compiled(
@@ -111,14 +117,24 @@ def compiled(held: Held, permission: str, path: bool) -> Compiled:
     )
 
 
-def last_match(rules: tuple[Rule, ...], permission: str, value: Value, arguments: Mapping[str, Any]) -> Rule | None:
-    """The rule that speaks for the whole list."""
-    if len(rules) < _FEW:
-        return next((rule for rule in reversed(rules) if matching.matches(rule, permission, value, arguments)), None)
-    lists = compiled(Held(rules), permission, isinstance(value, PathValue))
-    best = max(map(lists.allows.last, matching.exact_forms(value)))
+def last_match(layer: Layer, permission: str, value: Value, arguments: Mapping[str, Any]) -> Rule | None:
+    """The rule that speaks for the whole layer."""
+    below = layer.kind is LayerKind.CEILING
+    if len(layer.rules) > _FEW:
+        return _looked_up(compiled(Held(layer.rules), permission, isinstance(value, PathValue), below), layer.rules, value, arguments)
+    for rule in reversed(layer.rules):
+        if not (below and rule.scope == "self") and matching.matches(rule, permission, value, arguments):
+            return rule
+    return None
+
+
+def _looked_up(lists: Compiled, rules: tuple[Rule, ...], value: Value, arguments: Mapping[str, Any]) -> Rule | None:
+    best = NONE
+    for form in matching.exact_forms(value):
+        best = max(best, lists.allows.last(form))
     every = matching.all_forms(value)
-    best = max(best, *map(lists.closes.last, every))
+    for form in every:
+        best = max(best, lists.closes.last(form))
     if matching.ignores_case(value):
         best = max(best, *(lists.folded.last(matching.fold(form)) for form in every))
     for index, rule in lists.conditional:
@@ -139,7 +155,7 @@ def heard(layer: Layer) -> tuple[Rule, ...]:
 
 def opinion(layer: Layer, value: Value, permission: str, arguments: Mapping[str, Any]) -> Opinion:
     """What the layer says, with the reason where a matching rule counts as nothing."""
-    rule = last_match(heard(layer), permission, value, arguments)
+    rule = last_match(layer, permission, value, arguments)
     if rule is None:
         return Opinion(layer=layer, action=None, rule=None)
     if rule.action is not Action.ALLOW:

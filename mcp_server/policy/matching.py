@@ -96,19 +96,23 @@ def ignores_case(value: Value) -> bool:
 
 def matches(rule: Rule, permission: str, value: Value, arguments: Mapping[str, Any]) -> bool:
     """Does this one rule match, permission and conditions included?"""
-    return wildcards.test_of(rule.permission)(permission) and pattern_matches(rule, value) and when_holds(rule, arguments)
+    if rule.permission != permission and not wildcards.test_of(rule.permission)(permission):
+        return False
+    return pattern_matches(rule, value) and when_holds(rule, arguments)
 
 
 def pattern_matches(rule: Rule, value: Value) -> bool:
     """Does its pattern match, whatever the permission?"""
     pattern = pattern_for(rule, path=isinstance(value, PathValue))
-    test = wildcards.test_of(pattern)
-    if rule.action is Action.ALLOW:
-        return any(test(form) for form in exact_forms(value))
-    every = all_forms(value)
-    if any(test(form) for form in every):
+    if pattern == "*":
         return True
-    return ignores_case(value) and any(wildcards.matches(fold(pattern), fold(form)) for form in every)
+    test = wildcards.test_of(pattern)
+    for form in exact_forms(value) if rule.action is Action.ALLOW else all_forms(value):
+        if test(form):
+            return True
+    if rule.action is Action.ALLOW or not ignores_case(value):
+        return False
+    return any(wildcards.matches(fold(pattern), fold(form)) for form in all_forms(value))
 
 
 def when_holds(rule: Rule, arguments: Mapping[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """A universe small enough to walk whole, and how its words read.
 
 A session's agent layer matters to a decision in two ways only: what it says in its own session, and what it says as a ceiling.
-`AGENTS` has a list of rules for each pair of answers that differ; `test_layers` shows that longer lists add no other pair.
+`AGENTS` has every answer in both places; `test_layers` walks the lists of rules that give them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -82,7 +82,6 @@ AGENTS: dict[str, tuple[Rule, ...]] = {
     "deny": rules("edit * deny"),
     "deny itself": rules("edit * deny self"),
     "deny but itself": rules("edit * deny", "edit src/* allow self"),
-    "ask but itself": rules("edit * ask", "edit src/* allow self"),
 }
 
 OWN: dict[str, Action | None] = {
@@ -92,7 +91,6 @@ OWN: dict[str, Action | None] = {
     "deny": Action.DENY,
     "deny itself": Action.DENY,
     "deny but itself": Action.ALLOW,
-    "ask but itself": Action.ALLOW,
 }
 """What each says in its own session."""
 
@@ -103,7 +101,6 @@ CEILING: dict[str, Action | None] = {
     "deny": Action.DENY,
     "deny itself": None,
     "deny but itself": Action.DENY,
-    "ask but itself": Action.ASK,
 }
 """What each says of its descendants."""
 
