@@ -8,7 +8,7 @@ from mcp.client.client import Client
 from mcp_types import CallToolResult
 
 from tests.protocol.cells import playing
-from tests.protocol.connect import Act, Cell, Person, accepts, after, closes, decides, declines, each_cell, stares, text_of
+from tests.protocol.connect import Act, Cell, Person, accepts, after, closes, decides, declines, each_cell, each_near_cell, stares, text_of
 from tests.protocol.scripts import RULE
 
 HUMAN = 5.0
@@ -69,20 +69,24 @@ async def test_a_decline_that_a_person_had_time_for_is_a_denial(cell: Cell) -> N
 
 
 @each_cell
+async def test_a_decline_at_once_is_nobody_could_be_asked(cell: Cell) -> None:
+    text = "nobody could be asked: the client declined by itself, before anybody can have read the form"
+    async with playing(cell, Person(declines)) as client:
+        assert seen(await play(client, "ask")) == whole(text, text)
+
+
+@each_near_cell
 @pytest.mark.parametrize(
     ("act", "reason"),
     [
-        (declines, "the client declined by itself, before anybody can have read the form"),
         (accepts(), "the client accepted the form without a decision in it, which is not consent"),
         (accepts(words="yes please"), "the client accepted the form without a decision in it, which is not consent"),
         (decides("allow_everything"), "the client answered with a decision that the form did not offer"),
         (decides("deny_session"), "the client answered with a decision that the form did not offer"),
     ],
-    ids=["decline at once", "bare accept", "accept with words alone", "nonsense", "not offered"],
+    ids=["bare accept", "accept with words alone", "nonsense", "not offered"],
 )
 async def test_what_no_person_can_have_meant_is_nobody_could_be_asked(cell: Cell, act: Act, reason: str) -> None:
-    if cell.transport == "stdio" and reason.endswith("offer"):
-        pytest.skip("a process each: the other cells of this row take the same path")
     text = f"nobody could be asked: {reason}"
     async with playing(cell, Person(act)) as client:
         assert seen(await play(client, "ask")) == whole(text, text)
@@ -100,7 +104,7 @@ async def test_an_expired_prompt_is_nobody_answered_and_a_late_answer_changes_no
     assert person.withdrawn == (1 if cell.era == "2025-11-25" else 0)
 
 
-@each_cell
+@each_near_cell
 async def test_a_prompt_answered_elsewhere_is_withdrawn_and_the_call_goes_on(cell: Cell) -> None:
     person = Person()
     async with playing(cell, person) as client:
@@ -135,7 +139,7 @@ async def test_a_prompt_orphaned_by_a_cancelled_call_is_shown_again_by_the_next(
     assert (result.structured_content or {})["id"] == "call_1", "the same call goes on; none was started twice"
 
 
-@each_cell
+@each_near_cell
 async def test_a_background_prompt_rides_on_task_status_alone(cell: Cell) -> None:
     person = Person(decides("allow_once"))
     async with playing(cell, person) as client:
@@ -159,7 +163,7 @@ async def test_three_prompts_at_once_are_each_answered_for_themselves(cell: Cell
     assert told == ["allow_once", "allow_tree", "denied by the person"]
 
 
-@each_cell
+@each_near_cell
 async def test_three_calls_at_once_wait_for_one_another_on_the_wire_and_all_end(cell: Cell) -> None:
     person = Person(decides("allow_once"))
     texts: list[str] = []
@@ -178,7 +182,7 @@ async def test_three_calls_at_once_wait_for_one_another_on_the_wire_and_all_end(
     assert all("allow_once" in text for text in texts)
 
 
-@each_cell
+@each_near_cell
 async def test_a_form_closed_without_a_choice_leaves_the_prompt_open(cell: Cell) -> None:
     person = Person(closes, decides("allow_once"))
     async with playing(cell, person) as client:
@@ -199,7 +203,7 @@ async def test_questions_are_answered_in_the_persons_words(cell: Cell) -> None:
     assert text_of(result.content).startswith('answered [["blue", "a dark one"], ["a", "b"], ["because"]] via')
 
 
-@each_cell
+@each_near_cell
 async def test_a_call_that_asks_without_end_leaves_before_the_clients_own_limit(cell: Cell) -> None:
     person = Person(decides("allow_once"))
     async with playing(cell, person) as client:
