@@ -24,9 +24,9 @@ class Limits:
     """How far below a root a session may stand."""
     children: int = 8
     """Unfinished children of one session at once."""
-    steps: int = 100
+    steps: int = 50
     """Model turns of one run, where its definition names no number."""
-    run_seconds: float = 3600.0
+    run_seconds: float = 1800.0
     """Working time of one run, waiting left out, where its definition names none."""
     run_tokens: int = 2_000_000
     """Input and output tokens of one run."""
@@ -36,7 +36,7 @@ class Limits:
     """How long an `allow once` waits to be used."""
     unshown_seconds: float = 7 * 86400.0
     """How long a prompt that nobody was shown stays open: a background job may wait days for a person."""
-    inline_characters: int = 50_000
+    inline_characters: int = 20_000
     """A longer result of a child is saved whole and previewed."""
     lease_seconds: float = 30.0
     """A process that has not renewed its lease for so long may be taken for dead."""

@@ -126,7 +126,9 @@ class Gate:
             known = ", ".join(name for name in self._tools if shown is None or name in shown)
             return refusals.failed(work.call, f"{work.session.agent} has no tool `{work.call.tool}`; it has: {known or 'none'}")
         if MALFORMED in work.call.arguments:
-            return refusals.failed(work.call, f"`{work.call.tool}` needs a JSON object of arguments; what came was none, and nothing was done")
+            return refusals.failed(
+                work.call, f"`{work.call.tool}` needs a JSON object of arguments; what came was none, and nothing was done"
+            )
         context = self._context(work, standing, authority)
         try:
             arguments = tool.spec.arguments.model_validate(dict(work.call.arguments))

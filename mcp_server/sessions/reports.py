@@ -43,6 +43,12 @@ class UsageReport(BaseModel):
     input_tokens: int
     output_tokens: int
     tool_calls: int
+    cached_tokens: int = 0
+    """Those of `input_tokens` that came out of the provider's cache."""
+    cost_usd: float | None = None
+    """By list prices; None: not known."""
+    unpriced: int = 0
+    """Answers whose price is not known; where there are any, `cost_usd` is the least that it can be."""
 
 
 class RefusedReport(BaseModel):
@@ -98,6 +104,9 @@ def report_of(session: SessionRecord, run: RunRecord, prompts: tuple[Prompt, ...
             input_tokens=run.usage.input_tokens,
             output_tokens=run.usage.output_tokens,
             tool_calls=run.usage.tool_calls,
+            cached_tokens=run.usage.cached_tokens,
+            cost_usd=run.usage.cost,
+            unpriced=run.usage.unpriced,
         ),
         refused=[_refused(call) for call in (run.outcome.refused if run.outcome else ())],
     )

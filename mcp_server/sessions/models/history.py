@@ -24,7 +24,7 @@ from pydantic_ai.messages import (
 
 from mcp_server.errors import ModelError
 from mcp_server.policy.values import CallId, ToolCall
-from mcp_server.records import CallEnded, CallStarted, Ending, ImagePart, ModelTurn, Part, TaskGiven
+from mcp_server.records import CallEnded, CallStarted, Compacted, Ending, ImagePart, ModelTurn, Part, StoredEntry, TaskGiven
 from mcp_server.records import TextPart as StoredText
 from mcp_server.sessions.models.base import MALFORMED, TurnRequest
 
@@ -38,11 +38,12 @@ def messages_of(request: TurnRequest) -> list[ModelMessage]:
     Raises:
         ModelError: A call of the current run has no result yet, so it is not the model's turn.
     """
-    ended = {stored.entry.call_id: stored.entry for stored in request.transcript if isinstance(stored.entry, CallEnded)}
+    condensed, shown = in_view(request.transcript)
+    ended = {stored.entry.call_id: stored.entry for stored in shown if isinstance(stored.entry, CallEnded)}
     newest = request.transcript[-1].run_id if request.transcript else None
     messages: list[ModelMessage] = []
-    told: list[ModelRequestPart] = []
-    for stored in request.transcript:
+    told: list[ModelRequestPart] = [UserPromptPart(sound(condensed))] if condensed else []
+    for stored in shown:
         match stored.entry:
             case TaskGiven(text=text):
                 told.append(UserPromptPart(sound(text)))
@@ -52,7 +53,7 @@ def messages_of(request: TurnRequest) -> list[ModelMessage]:
                     messages += [_asked(told, request.system)] if told else []
                     messages.append(response)
                     told = [_returned(call, ended, may_be_open=stored.run_id != newest) for call in turn.calls]
-            case CallStarted() | CallEnded():
+            case CallStarted() | CallEnded() | Compacted():
                 pass
             case _:
                 assert_never(stored.entry)
