@@ -7,10 +7,9 @@ from typing import Any
 
 import click
 
-from mcp_server.agents.load import load_agents
 from mcp_server.cli.asking import requests_for
 from mcp_server.cli.here import here, workspace_option
-from mcp_server.cli.members import Cast
+from mcp_server.cli.members import cast_of
 from mcp_server.cli.shown import path_of
 from mcp_server.cli.state import with_store
 from mcp_server.cli.table import safe, table
@@ -40,7 +39,7 @@ def explain(chain: str, tool: str, value: str, workspace: Path, mode: str | None
     remit explain build bash 'git push'
     """
     place = here(workspace)
-    cast = Cast(settings=place.settings, agents=load_agents(places=place.places, settings=place.settings))
+    cast = cast_of(place)
     names = [name.strip() for name in re.split(r"[,›>]", chain)]
     members = cast.chain(names, Mode(mode) if mode else place.settings.mode)
 

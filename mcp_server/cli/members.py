@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mcp_server.agents.definition import AgentSet
+from mcp_server.agents.load import load_agents
+from mcp_server.cli.here import Here
 from mcp_server.cli.shown import NotFound
 from mcp_server.policy.chain import Member
 from mcp_server.policy.values import Mode
@@ -49,3 +51,12 @@ class Cast:
         """The sessions, root first; the root asks for the mode."""
         members = [self.known(name, place) for place, name in enumerate(names)]
         return (replace(members[0], mode=mode), *members[1:])
+
+
+def cast_of(place: Here) -> Cast:
+    """Everybody who may act in a workspace.
+
+    Raises:
+        ConfigError: With every fault of every definition.
+    """
+    return Cast(settings=place.settings, agents=load_agents(places=place.places, settings=place.settings))

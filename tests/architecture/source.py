@@ -9,7 +9,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "mcp_server"
 
 ROOMS = (
-    ("cli", "__main__"),
+    ("__main__",),
+    ("cli",),
     ("app",),
     ("gateway",),
     ("protocol",),

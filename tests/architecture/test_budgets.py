@@ -12,7 +12,10 @@ LONGEST_FUNCTION = 40
 """Lines from `def` to the end, docstring not counted: one thought."""
 
 BANNED_WORDS = {"manager", "helper", "helpers", "util", "utils", "service", "data", "info"}
-"""Names that say nothing. `session_info` is a tool's name, known outside."""
+"""Names that say nothing."""
+
+NAMED_OUTSIDE = {"mcp_server.sessions.toolset.info"}
+"""Modules named after a tool, here `session_info`, whose name is known outside."""
 
 EXCEPTION = re.compile(r"#\s*(noqa|type:\s*ignore|pyright:\s*ignore|pragma)\b(?P<rest>.*)$")
 REASONED = re.compile(r"^(:\s*[A-Z]+[0-9]+(,\s*[A-Z]+[0-9]+)*|\[[\w, ]+\])\s+- \S+")
@@ -65,13 +68,19 @@ def test_every_exception_to_a_check_gives_its_reason_on_its_line() -> None:
 
 
 def test_no_module_class_or_function_has_a_name_that_says_nothing() -> None:
-    empty = [f"{module}: {name}" for module in modules() for name in _names(module.tree, module.name) if _words(name) & BANNED_WORDS]
+    empty = [
+        f"{module}: {name}"
+        for module in modules()
+        if module.name not in NAMED_OUTSIDE
+        for name in _names(module.tree, module.name)
+        if _words(name) & BANNED_WORDS
+    ]
     assert empty == []
 
 
 def _names(tree: ast.Module, module: str) -> list[str]:
     defined = [n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
-    return [name for name in (module.rsplit(".", 1)[-1], *defined) if "session_info" not in name and "SessionInfo" not in name]
+    return [module.rsplit(".", 1)[-1], *defined]
 
 
 def _words(name: str) -> set[str]:

@@ -35,11 +35,12 @@ def test_a_wheel_brings_its_agents_and_runs_without_the_checkout(tmp_path: Path)
         cwd=tmp_path,
     )
     assert installed.returncode == 0, installed.stderr
+    (tmp_path / "project").mkdir()
     listed = _run(
         sys.executable,
         "-c",
         "import mcp_server, sys; from mcp_server.__main__ import main; print(mcp_server.__file__); sys.argv[1:] = ['agents']; main()",
-        cwd=tmp_path,
+        cwd=tmp_path / "project",
         PYTHONPATH=str(tmp_path / "lib"),
         HOME=str(tmp_path / "home"),
     )
