@@ -35,7 +35,7 @@ def _at(path: Sequence[str], arguments: Mapping[str, Any]) -> object:
         if not isinstance(here, Mapping) or name not in here:
             return _ABSENT
         here = here[name]  # pyright: ignore[reportUnknownVariableType] - JSON, told apart by its uses below
-    return here  # pyright: ignore[reportUnknownVariableType]
+    return here  # pyright: ignore[reportUnknownVariableType] - likewise
 
 
 def _tests(condition: Condition, found: object) -> list[bool | None]:

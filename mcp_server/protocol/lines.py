@@ -79,7 +79,7 @@ def line_of(ctx: ServerRequestContext[Line, Any], front: Front, timing: Timing) 
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
         return None
     # The SDK hands handlers a session a request; the connection's own state and end are reached no other way in 2.3.
-    connection = ctx.session._connection  # pyright: ignore[reportPrivateUsage]
+    connection = ctx.session._connection  # pyright: ignore[reportPrivateUsage] - as said above
     line = connection.state.get(_STATE_KEY)
     if not isinstance(line, Line):
         line = Line(front, timing)
