@@ -66,15 +66,14 @@ class ToolCalls:
         visit = Visit(front=self._front, principal=caller.principal, root=root, call_id=call_id, timing=self._timing, clock=self._clock)
         outcome: Ended | Open | Suspend | None = None
         try:
-            put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
             async with _accompanied(ctx, visit):
-                outcome = await _stay(visit, _channel(ctx, visit, line, back), put_off)
+                put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
+                outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, _channel(ctx, visit, line, back), put_off)
                 return _told(spec, outcome)
             # Reached where the reader's going cut the stay short; nobody reads it.
             return tool_error(_GONE)
         finally:
-            if not isinstance(outcome, Ended):
-                await self._leave(call_id)
+            await self._leave(call_id)
 
     async def _shared_root(self, caller: Caller) -> SessionRecord:
         with anyio.fail_after(self._timing.begin, shield=True):
@@ -167,7 +166,7 @@ async def _stay(visit: Visit, channel: Channel | None, put_off: frozenset[Prompt
                     leave_at = anyio.current_time() + visit.timing.patience
                     seen = put_off
                     continue
-                case Suspend():
+                case Suspend() | Ended():
                     return put
                 case Exhausted():
                     return settled

@@ -34,6 +34,8 @@ class ClientCall:
     ended: CallEnded | None = None
     fault: Exception | None = None
     """What went wrong with the server itself; told to whoever attaches."""
+    told: bool = False
+    """Its end was told to a request."""
     kept: bool = False
     """It is written down."""
     said: str = ""

@@ -72,7 +72,7 @@ class Desk:
     async def begin(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> CallId:
         digest = call_digest(root.principal, root.id, tool, arguments)
         for call in self._calls.values():
-            if call.root.id == root.id and call.digest == digest and call.attached == 0:
+            if call.root.id == root.id and call.digest == digest and call.attached == 0 and not call.told:
                 return self._attach(call)
         call = ClientCall(root=root, call=ToolCall(id=CallId(mint("call")), tool=tool, arguments=dict(arguments)), digest=digest)
         self._calls[call.call.id] = call
@@ -97,13 +97,12 @@ class Desk:
 
     def _attach(self, call: ClientCall) -> CallId:
         call.attached += 1
-        if call.ended is None and call.scope is None:
-            self._go_on(call)
+        self._go_on(call)
         return call.call.id
 
     def _go_on(self, call: ClientCall) -> None:
         """Take it further. Without a request attached it waits: nobody would see what it does."""
-        if self._group is None or call.attached == 0 or call.scope is not None or call.ended is not None:
+        if self._group is None or call.attached == 0 or call.scope is not None or call.ended is not None or call.fault is not None:
             return
         call.scope = anyio.CancelScope()
         self._group.start_soon(self._act, call, call.scope)
@@ -166,12 +165,10 @@ class Desk:
                 await bell.wait()
 
     async def _look(self, call: ClientCall, shown: Sequence[PromptId]) -> Settled | None:
+        call.told = call.fault is not None or call.ended is not None
         if call.fault is not None:
-            fault, call.fault = call.fault, None
-            self._calls.pop(call.call.id, None)
-            raise fault
+            raise call.fault
         if call.ended is not None:
-            self._calls.pop(call.call.id, None)
             return Ended(result=call.ended)
         current = await self._views.prompts(call)
         ids = {prompt.id for prompt in current}
@@ -184,7 +181,12 @@ class Desk:
         if call is None:
             return
         call.attached = max(0, call.attached - 1)
-        if call.attached or call.parked is not None or call.scope is None:
+        if call.attached:
+            return
+        if call.told:
+            self._calls.pop(call_id, None)
+            return
+        if call.parked is not None or call.scope is None:
             return
         if call.call.tool in CARRIERS:
             await self._lay_aside(call)

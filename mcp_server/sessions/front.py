@@ -79,12 +79,12 @@ class Front(Protocol):
 
     async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[PromptId] = ()) -> Settled:
         """Wait until the call has ended, or a prompt is open that is not in `shown`, or one of `shown` is open no more,
-        or `seconds` have passed.
+        or `seconds` have passed. May be called again after the end: a call is kept until its requests have left.
         """
         ...
 
     async def detach(self, call_id: CallId) -> None:
-        """The request leaves (cancelled, timed out, answered with *running*). The call goes on."""
+        """The request leaves, in any case. A call that has not ended goes on; one whose end was told is forgotten."""
         ...
 
     async def show(self, prompt_id: PromptId) -> Prompt | None:

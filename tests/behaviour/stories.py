@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from mcp_types import CallToolResult
 
 from mcp_server.records import Answer, Choice, Prompt, PromptState
 from mcp_server.sessions.answers import close_with
 from mcp_server.store.protocol import Store
 from tests.behaviour.world import LOOK, Connected, Script, World, make_world
+from tests.protocol.connect import ERAS, Cell
 
 LONG = 20.0
 """Seconds that any one wait may take: a bound for what hangs, not a measure."""
@@ -32,6 +34,11 @@ mode: subagent
 ---
 You write.
 """
+
+NEAR = Cell(transport="memory", era="2025-11-25")
+"""Where nothing about the way a client is connected matters."""
+
+each_era = pytest.mark.parametrize("cell", [Cell(transport="memory", era=era) for era in ERAS], ids=str)
 
 TEAM = {"lead": LEAD, "writer": WRITER}
 
@@ -134,3 +141,8 @@ def typed(choice: Choice | None, words: str = "") -> Answer:
 async def answer_all(store: Store, prompts: Sequence[Prompt], choice: Choice = Choice.ALLOW_ONCE) -> None:
     for prompt in prompts:
         assert await close_with(store, prompt, typed(choice))
+
+
+def release(world: World, event: str) -> None:
+    """Let the turns go on that a script holds by this event."""
+    (world.places.config / f"script.yaml.{event}").touch()
