@@ -173,3 +173,10 @@ def open_prompt(client: Client) -> dict[str, Any]:
             (prompt,) = (json.loads(line) for line in listed.stdout.splitlines())
             return prompt
     raise AssertionError("no prompt was opened")
+
+
+def test_the_example_story_comes_out_right() -> None:
+    story = ROOT / "client_examples" / "inspector" / "story.py"
+    told = subprocess.run([sys.executable, story], capture_output=True, text=True, timeout=3 * BOUND, check=False)
+    assert told.returncode == 0, told.stdout + told.stderr
+    assert told.stdout.count("ok   ") == 6
