@@ -16,7 +16,7 @@ from mcp_server.principal import Principal
 from mcp_server.protocol.replies import Answered, PutOff, Reply, Unusable
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Answer, Prompt, PromptId, SessionRecord
-from mcp_server.sessions.front import Front
+from mcp_server.sessions.front import Ended, Front
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,8 @@ class Exhausted:
     """No more prompts can be carried by this request."""
 
 
-Put = LookAgain | Suspend | Exhausted
+Put = LookAgain | Suspend | Exhausted | Ended
+"""`Ended`: the call came to its end meanwhile. A front tells that once, so whoever hears it passes it on."""
 
 
 class Channel(Protocol):

@@ -31,6 +31,7 @@ class FormChannel:
         self._session = session
         self._request_id = request_id
         self._wire = wire
+        self._ended: Ended | None = None
 
     async def put(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Put:
         """The oldest prompt alone; the others have their turn."""
@@ -43,7 +44,7 @@ class FormChannel:
                 if await self._visit.front.show(prompt.id) is not None:
                     postponed = await pass_on(self._visit, prompt, await self._reply(prompt), channel="form")
             group.cancel_scope.cancel()
-        return LookAgain(put_off=frozenset({prompt.id}) if postponed else frozenset())
+        return self._ended or LookAgain(put_off=frozenset({prompt.id}) if postponed else frozenset())
 
     async def _reply(self, prompt: Prompt) -> Reply:
         visit = self._visit
@@ -69,6 +70,7 @@ class FormChannel:
                 self._visit.root, self._visit.call_id, seconds=self._visit.timing.form_life, shown=tuple(seen)
             )
             if isinstance(settled, Ended):
+                self._ended = settled
                 break
             seen = {other.id for other in settled.prompts}
             if prompt.id not in seen:

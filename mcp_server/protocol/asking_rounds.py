@@ -51,14 +51,14 @@ def read_state(text: str | None) -> RoundState | None:
         raise NoSuchHandle("call") from None
 
 
-async def take_replies(visit: Visit, state: RoundState, responses: Mapping[str, InputResponse]) -> frozenset[PromptId]:
+async def take_replies(visit: Visit, state: RoundState, responses: Mapping[str, InputResponse]) -> frozenset[PromptId] | Ended:
     """Pass on what came back for prompts that were asked and are still open; later than that it counts for nothing.
 
-    Returns the prompts put off so far.
+    Returns the prompts put off so far, or the end of the call.
     """
     settled = await visit.front.settle(visit.root, visit.call_id, seconds=0)
     if isinstance(settled, Ended):
-        return frozenset()
+        return settled
     put_off = set(state.put_off)
     for prompt in settled.prompts:
         if prompt.id in state.asked and prompt.id in responses:
@@ -86,7 +86,10 @@ class RoundChannel:
         if self._state.round >= MAX_ROUNDS:
             return Exhausted()
         requests: dict[str, InputRequest] = {}
-        for prompt in await self._gathered(prompts, put_off):
+        gathered = await self._gathered(prompts, put_off)
+        if isinstance(gathered, Ended):
+            return gathered
+        for prompt in gathered:
             if await self._visit.front.show(prompt.id) is not None:
                 form = ElicitRequestFormParams(message=message_of(prompt), requested_schema=schema_of(prompt, titled=True))
                 requests[prompt.id] = ElicitRequest(params=form)
@@ -101,13 +104,13 @@ class RoundChannel:
         )
         return Suspend(result=InputRequiredResult(input_requests=requests, request_state=_STATE.dump_json(state).decode()))
 
-    async def _gathered(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Sequence[Prompt]:
+    async def _gathered(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Sequence[Prompt] | Ended:
         visit = self._visit
         for _ in range(_GATHERINGS):
             seen = {prompt.id for prompt in prompts}
             settled = await visit.front.settle(visit.root, visit.call_id, seconds=visit.timing.gather, shown=(*seen, *put_off))
             if isinstance(settled, Ended):
-                return ()
+                return settled
             prompts = [prompt for prompt in settled.prompts if prompt.id not in put_off]
             if {prompt.id for prompt in prompts} <= seen:
                 break

@@ -34,6 +34,7 @@ class Scene(StrEnum):
     THREE = "three"
     BACKGROUND = "background"
     QUESTION = "question"
+    OUTRUN = "outrun"
     NEVER = "never"
     OFTEN = "often"
     MISFIT = "misfit"
@@ -134,6 +135,10 @@ async def _task(call: ScriptedCall) -> CallEnded:
         case Scene.BACKGROUND:
             call.front.group.start_soon(_in_background, call)
             return call.end(Ending.DONE, "started", _state(call, "running"))
+        case Scene.OUTRUN:
+            call.front.group.start_soon(_in_background, call)
+            await call.front.until(lambda front: any(other.tool == "read" for other in front.calls.values()))
+            return call.end(Ending.DONE, "done without it", _state(call, "completed"))
         case Scene.ASK | Scene.THREE | Scene.QUESTION | Scene.OFTEN as scene:
             return _completed(call, await _asked(call, scene))
     raise AssertionError

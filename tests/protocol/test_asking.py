@@ -114,6 +114,15 @@ async def test_a_prompt_answered_elsewhere_is_withdrawn_and_the_call_goes_on(cel
     assert person.withdrawn == (1 if cell.era == "2025-11-25" else 0)
 
 
+@each_near_cell
+async def test_a_call_that_ends_while_anothers_form_is_shown_gives_its_result(cell: Cell) -> None:
+    person = Person()
+    async with playing(cell, person) as client:
+        late = stares if cell.era == "2025-11-25" else decides("allow_once")
+        person.acts = [after(lambda: client.call_tool("read", {"filePath": "a"}), late)]
+        assert text_of((await play(client, "outrun")).content) == "done without it"
+
+
 @each_cell
 async def test_a_client_without_forms_is_told_who_is_waited_for_and_how_to_go_on(cell: Cell) -> None:
     async with playing(cell, None, patience=0.2) as client:
