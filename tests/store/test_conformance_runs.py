@@ -80,7 +80,7 @@ async def test_entries_of_several_runs_make_one_numbered_transcript(handles: Han
     lease = await _a_held_run(handles)
     await handles.one.save_run(RUN, lease, now=11.0, entries=ENTRIES[:2])
     await handles.one.add_run(a_run(ROOT, "second", updated_at=12.0), ENTRIES[:1])
-    await handles.two.save_run(RUN, lease, now=13.0, entries=ENTRIES[2:])
+    await handles.two.save_run(RUN, lease, now=13.0, entries=ENTRIES[2:4])
     stored = await handles.two.transcript(ROOT.id)
     assert [(entry.seq, entry.run_id, entry.at) for entry in stored] == [
         (1, "run", 11.0),
@@ -89,7 +89,7 @@ async def test_entries_of_several_runs_make_one_numbered_transcript(handles: Han
         (4, "run", 13.0),
         (5, "run", 13.0),
     ]
-    assert [entry.entry for entry in stored] == [*ENTRIES[:2], ENTRIES[0], *ENTRIES[2:]]
+    assert [entry.entry for entry in stored] == [*ENTRIES[:2], ENTRIES[0], *ENTRIES[2:4]]
 
 
 # ---- leases -------------------------------------------------------------------------------------
