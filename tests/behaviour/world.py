@@ -1,5 +1,6 @@
 """A whole Remit for one test: a workspace, a person's folders, a scripted model, and the real client in any cell."""
 
+import json
 import os
 import sys
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -86,7 +87,8 @@ def make_world(
     said: dict[str, Any] = dict(settings or {})
     if script is not None:
         path = world.places.config / "script.yaml"
-        path.write_text(yaml.safe_dump(dict(script), sort_keys=False))
+        plain = json.loads(json.dumps(dict(script)))  # without aliases, which no file of ours may hold
+        path.write_text(yaml.safe_dump(plain, sort_keys=False))
         said["model"] = f"scripted:{path}"
     (world.places.config / "settings.yaml").write_text(yaml.safe_dump(said, sort_keys=False))
     for name, text in (agents or {}).items():
