@@ -6,23 +6,20 @@ case names counts as trusted for the case, and nothing of that is kept.
 
 import shutil
 import tempfile
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from mcp_server.agents.definition import AgentDefinition
 from mcp_server.agents.load import load_agents
 from mcp_server.cli.cases.running import LoadedPolicy
 from mcp_server.cli.cases.written import PolicyFiles
+from mcp_server.cli.members import Cast
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.policy.chain import Commons, Member
 from mcp_server.policy.values import Rule
-from mcp_server.policy.verdicts import SessionId
 from mcp_server.settings.folder import read_folder
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import Places
 from mcp_server.settings.trust import give_trust
-from mcp_server.settings.values import Settings
 from mcp_server.settings.workspace import check_workspace
 
 
@@ -37,10 +34,12 @@ def load_policy(files: PolicyFiles, folder: Path) -> LoadedPolicy:
         stage = _staged(files, folder, Path(made).resolve())
         try:
             settings = load_settings(workspace=stage.workspace, places=stage.places)
-            agents = load_agents(places=stage.places, settings=settings)
+            cast = Cast(settings=settings, agents=load_agents(places=stage.places, settings=settings))
         except ConfigError as error:
             raise ConfigError(tuple(replace(fault, file=stage.real_name(fault.file)) for fault in error.faults)) from error
-    return LoadedPolicy(commons=_commons(settings.commons, stage), members=_Members(settings=settings, agents=agents, stage=stage))
+    return LoadedPolicy(
+        commons=_commons(settings.commons, stage), members=lambda name, session_id: _member(cast.member(name, session_id), stage)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,25 +117,7 @@ def _commons(commons: Commons, stage: _Stage) -> Commons:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Members:
-    """Sessions by their agents' names."""
-
-    settings: Settings
-    agents: Mapping[str, AgentDefinition]
-    stage: _Stage
-
-    def __call__(self, name: str, session_id: SessionId) -> Member | None:
-        definition = self.agents.get(name)
-        if definition is None:
-            return None
-        tuning = self.settings.tuning(name)
-        return Member(
-            session_id=session_id,
-            agent=name,
-            rules=self.stage.real_rules((*definition.permission, *tuning.person)),
-            person=self.stage.real_rules(tuning.person),
-            managed=tuning.managed,
-            mode=definition.permission_mode,
-            may_ask=definition.prompts == "bubble",
-        )
+def _member(member: Member | None, stage: _Stage) -> Member | None:
+    if member is None:
+        return None
+    return replace(member, rules=stage.real_rules(member.rules), person=stage.real_rules(member.person))
