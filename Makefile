@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CONSTRAINTS := .ci/constraints.txt
 INSPECTOR := build/inspector
 TESTS ?= tests
+FACTOR ?= 50
 
 # An environment that was moved, or whose Python is gone, is made anew.
 ifneq ($(shell $(BIN)/python -c 'print("fit")' 2>/dev/null),fit)
@@ -21,7 +22,7 @@ help:
 	@echo 'make test       all tests (TESTS=tests/policy: some of them)'
 	@echo 'make lint       ruff and pyright'
 	@echo 'make check      what continuous integration runs: lint, then test, nothing skipped'
-	@echo 'make campaign   the random searches, much longer'
+	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones'
 	@echo 'make format     put the layout of the code right'
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
 	@echo 'make lock       take the newest versions that pyproject.toml allows into $(CONSTRAINTS)'
@@ -47,7 +48,7 @@ check:
 	@.ci/run
 
 campaign: $(VENV)/.dev
-	@$(BIN)/python -m pytest -n auto --maxprocesses 8 --hypothesis-profile campaign $(TESTS)
+	@REMIT_CAMPAIGN=$(FACTOR) $(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
 inspector: $(INSPECTOR)/.installed
 
