@@ -2,8 +2,10 @@
 
 import ipaddress
 import os
+import signal
 import socket
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import anyio
 import structlog
@@ -81,6 +83,13 @@ def _loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     return address
 
 
+def _signals_held() -> AbstractContextManager[object]:
+    """Uvicorn ends on a signal and then raises it again, which by default kills the process before anything is stored."""
+    if os.name != "posix":
+        return nullcontext()
+    return anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT)
+
+
 async def serve_http(
     server: Server[Line], sock: socket.socket, *, on_end: Callable[[], Awaitable[None]], on_ready: Callable[[str], None]
 ) -> None:
@@ -105,7 +114,7 @@ async def serve_http(
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
     try:
-        with sock:
+        with sock, _signals_held():
             on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
             await uvicorn.Server(config).serve(sockets=[sock])
     finally:

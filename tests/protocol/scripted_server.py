@@ -1,4 +1,4 @@
-"""A server over the scripted front; run as a module, over standard input and output."""
+"""A server over the scripted front; run as a module, over standard input and output, or over HTTP with a third argument."""
 
 import itertools
 import sys
@@ -8,6 +8,7 @@ import anyio
 from mcp.server.lowlevel.server import Server
 
 from mcp_server.principal import LOCAL
+from mcp_server.protocol.http import listen, serve_http
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.server import build_server
 from mcp_server.protocol.stdio import serve_stdio
@@ -37,14 +38,23 @@ def scripted_server(front: Front, *, patience: float = 10.0, stride: float = 0.0
     )
 
 
-async def _serve(patience: float, stride: float) -> None:
+def print_line(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+async def _serve(patience: float, stride: float, http: bool) -> None:
     async with scripted_front(tools()) as front:
 
         async def at_end() -> None:
-            sys.stderr.write(f"ended; roots left: {len(front.left)}\n")
+            print_line(f"ended; roots left: {len(front.left)}")
 
-        await serve_stdio(scripted_server(front, patience=patience, stride=stride), on_end=at_end)
+        server = scripted_server(front, patience=patience, stride=stride)
+        if http:
+            await serve_http(server, listen("127.0.0.1", 0), on_end=at_end, on_ready=lambda url: print_line(f"ready: {url}"))
+        else:
+            await serve_stdio(server, on_end=at_end)
 
 
 if __name__ == "__main__":
-    anyio.run(_serve, float(sys.argv[1]), float(sys.argv[2]))
+    anyio.run(_serve, float(sys.argv[1]), float(sys.argv[2]), len(sys.argv) > 3)

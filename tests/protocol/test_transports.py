@@ -6,17 +6,20 @@ import signal
 import stat
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import httpx2
 import pytest
 from anyio.abc import Process
+from mcp import MCPError
+from mcp.client.client import Client
 
 from mcp_server.errors import ConfigError
 from mcp_server.protocol.http import listen
 from mcp_server.protocol.state_key import request_state_key
-from tests.protocol.connect import ROOT, served_http
+from tests.protocol.connect import ROOT, client_of, served_http
 from tests.protocol.scripted_front import scripted_front
 from tests.protocol.scripted_server import scripted_server
 from tests.protocol.scripts import tools
@@ -30,8 +33,10 @@ INITIALIZE = {
 NEVER = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "task", "arguments": {"scene": "never"}}}
 
 
-async def started() -> Process:
-    return await anyio.open_process([sys.executable, "-m", "tests.protocol.scripted_server", "30", "0"], cwd=ROOT, stderr=subprocess.PIPE)
+async def started(*words: str) -> Process:
+    return await anyio.open_process(
+        [sys.executable, "-m", "tests.protocol.scripted_server", "30", "0", *words], cwd=ROOT, stderr=subprocess.PIPE
+    )
 
 
 async def say(process: Process, *messages: object) -> None:
@@ -94,6 +99,32 @@ async def test_garbage_on_the_line_does_not_end_the_connection() -> None:
             await process.stdin.aclose()
             await all_of(process)
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+async def test_over_http_a_signal_ends_it_in_order_with_a_call_under_way(number: signal.Signals) -> None:
+    with anyio.fail_after(30):
+        async with await started("http") as process:
+            assert process.stderr is not None
+            heard = b""
+            while b"/mcp\n" not in heard:
+                heard += await process.stderr.receive()
+            url = heard.decode().split("ready: ")[1].split()[0]
+            async with client_of(url, "2025-11-25", None) as client, anyio.create_task_group() as group:
+                await client.list_tools()
+                group.start_soon(_fails, client)
+                with anyio.fail_after(8):
+                    process.send_signal(number)
+                    _, err = await all_of(process)
+                group.cancel_scope.cancel()
+    assert b"ended; roots left:" in err
+    assert process.returncode == 0
+
+
+async def _fails(client: Client) -> None:
+    with suppress(MCPError):
+        await client.call_tool("task", {"scene": "never"})
 
 
 # ---- HTTP ---------------------------------------------------------------------------------------
