@@ -118,7 +118,7 @@ def _ceilings(member: Member, commons: Commons, *, child: bool) -> tuple[Layer, 
     """An ancestor's agent layer and derived layer. What the operator forbids its agent is no less a limit of its subtree."""
     managed = (_layer(LayerKind.CEILING, MANAGED_OWNER, member.managed, may_allow=False),) if member.managed else ()
     return (
-        _layer(LayerKind.CEILING, agent_owner(member), member.rules, may_allow=False),
+        Layer(kind=LayerKind.CEILING, owner=agent_owner(member), rules=member.rules, may_allow=False, lends_folders=True),
         *managed,
         *_derived(LayerKind.CEILING, member, commons, child=child),
     )

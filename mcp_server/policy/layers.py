@@ -174,4 +174,4 @@ def vouches(rule: Rule, value: Value) -> bool:
 
 def _crosses(layer: Layer, rule: Rule, permission: str) -> bool:
     """The one allow that passes from an ancestor to its descendants."""
-    return layer.kind is LayerKind.CEILING and permission == rule.permission == "external_directory"
+    return layer.lends_folders and permission == rule.permission == "external_directory"

@@ -103,6 +103,8 @@ class Layer:
     rules: tuple[Rule, ...]
     may_allow: bool
     """False: an allow counts as no opinion (guard, ceiling, derived, ruled, an untrusted project)."""
+    lends_folders: bool = False
+    """An ancestor's own agent layer: its allows of literally `external_directory` are heard all the same."""
 
 
 # ---- what is asked ------------------------------------------------------------------------------

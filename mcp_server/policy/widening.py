@@ -12,7 +12,7 @@ from mcp_server.policy import regions, wildcards
 from mcp_server.policy.chain import Authority, Commons, Member, authority
 from mcp_server.policy.regions import Region
 from mcp_server.policy.silence import ALWAYS, READ_ONLY
-from mcp_server.policy.values import Action, LayerKind, Mode, Rule
+from mcp_server.policy.values import Action, Mode, Rule
 
 
 def widening(caller: tuple[Member, ...], child: Member, commons: Commons) -> tuple[str, ...]:
@@ -54,9 +54,8 @@ def _as_wide(own: Rule, rule: Rule) -> bool:
 
 def _allows(held: Authority) -> Iterable[Rule]:
     for layer in held.layers:
-        crossing = layer.kind is LayerKind.CEILING
         for rule in layer.rules:
-            if rule.action is Action.ALLOW and (layer.may_allow or (crossing and _crosses(rule))):
+            if rule.action is Action.ALLOW and (layer.may_allow or (layer.lends_folders and _crosses(rule))):
                 yield rule
 
 
