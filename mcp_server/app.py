@@ -26,6 +26,7 @@ from mcp_server.sessions.desk import Desk
 from mcp_server.sessions.front import Caller
 from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.endpoints import ProviderConfig
+from mcp_server.sessions.models.fallback import Fallback
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
@@ -92,7 +93,7 @@ async def running(
             store=store,
             clock=clock,
             rulebook=rules,
-            backend=backend_of(settings, workspace, environment),
+            backend=Fallback(backend=backend_of(settings, workspace, environment)),
             limits=limits(limits_of(settings)),
             outputs=private_folder(places.cache) / "outputs",
             environment={name: environment[name] for name in HARMLESS if name in environment},

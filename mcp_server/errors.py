@@ -8,6 +8,7 @@
     ├── ModelError           run: the model's turn could not be had
     │   ├── ModelNotConfigured
     │   ├── ProviderFailed
+    │   │   └── AnswerWithheld   it refused to answer: nothing is broken, and no other model is asked instead
     │   └── ScriptFault
     └── StoreError           operator: what was to be stored is not
         ├── StoreLocked
@@ -73,6 +74,10 @@ class ModelNotConfigured(ModelError):
 
 class ProviderFailed(ModelError):
     """The provider answered with a failure, or not at all."""
+
+
+class AnswerWithheld(ProviderFailed):
+    """The provider's filter, or its model, refused to answer."""
 
 
 class ScriptFault(ModelError):

@@ -88,8 +88,17 @@ class Usage:
 
     turns: int = 0
     input_tokens: int = 0
+    """All that was read, from the provider's cache too."""
     output_tokens: int = 0
     tool_calls: int = 0
+    cached_tokens: int = 0
+    """Those of `input_tokens` that came out of the provider's cache."""
+    cache_written_tokens: int = 0
+    """Those of `input_tokens` that were put into it."""
+    cost: float | None = None
+    """US dollars by the provider's list prices. None: not known, or nothing was priced. Never 0 for a model without a known price."""
+    unpriced: int = 0
+    """Answers of providers whose price is not known; where there are any, `cost` is the least that it can be."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -97,7 +106,16 @@ class Usage:
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             tool_calls=self.tool_calls + other.tool_calls,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_written_tokens=self.cache_written_tokens + other.cache_written_tokens,
+            cost=_sum_known(self.cost, other.cost),
+            unpriced=self.unpriced + other.unpriced,
         )
+
+
+def _sum_known(one: float | None, other: float | None) -> float | None:
+    known = [cost for cost in (one, other) if cost is not None]
+    return sum(known) if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +231,10 @@ class ModelTurn:
     usage: Usage
     opaque: str | None = None
     """The provider's own form of the turn, JSON, read by its adapter alone (signatures, reasoning)."""
+    window: int | None = None
+    """Tokens that the model can be given at most, its answer included, where its adapter knows."""
+    instead: str = ""
+    """Why the model that was asked first did not answer; empty: `model` is that one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +259,21 @@ class CallEnded:
     """The refusals of a child's run, passed up."""
 
 
-Entry = TaskGiven | ModelTurn | CallStarted | CallEnded
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compacted:
+    """From here on the model is given `summary` in place of every entry up to `through`. Those stay stored, and stay the truth for
+    everything but the model: rules, prompts and rulings never look at a summary.
+    """
+
+    kind: Literal["compacted"] = "compacted"
+    summary: str
+    through: int
+    """The `seq` of the last entry that it stands for. No call is on one side and its result on the other."""
+    model: str
+    usage: Usage
+
+
+Entry = TaskGiven | ModelTurn | CallStarted | CallEnded | Compacted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -355,6 +391,8 @@ class Prompt:
     session_id: SessionId
     session_path: tuple[str, ...]
     """Agents, root first."""
+    chain: tuple[SessionId, ...] = ()
+    """The sessions of that path, root first, `session_id` last."""
     calls: tuple[CallId, ...]
     """The calls of that session that wait for it; all have the one digest."""
     digest: str

@@ -27,6 +27,8 @@ class AgentDefinition:
     """What its model is shown. None: what the rules do not wholly deny; empty: nothing."""
     model: str | None = None
     """`provider:model`, settings for this agent included."""
+    fallback: str | None = None
+    """The model that answers where `model` fails for good; None: the settings'."""
     temperature: float | None = None
     top_p: float | None = None
     steps: int | None = None

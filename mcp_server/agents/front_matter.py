@@ -99,6 +99,7 @@ def _definition(values: FrontMatter, rules: tuple[Rule, ...], body: str, file: s
         permission=rules,
         tools=None if values.tools is None else tuple(values.tools),
         model=values.model,
+        fallback=values.fallback,
         temperature=values.temperature,
         top_p=values.top_p,
         steps=values.steps,

@@ -130,6 +130,7 @@ def _tuned(definition: AgentDefinition, tuning: AgentTuning) -> AgentDefinition:
     return replace(
         definition,
         model=tuning.model or definition.model,
+        fallback=tuning.fallback or definition.fallback,
         temperature=definition.temperature if tuning.temperature is None else tuning.temperature,
         top_p=definition.top_p if tuning.top_p is None else tuning.top_p,
         steps=tuning.steps or definition.steps,

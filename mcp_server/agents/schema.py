@@ -77,6 +77,9 @@ class FrontMatter(Block):
     model: Annotated[ModelName, BeforeValidator(_model_word)] | None = key(
         None, "The model it uses; absent: the settings'.", example="anthropic:claude-sonnet-4-5"
     )
+    fallback: Annotated[ModelName, BeforeValidator(_model_word)] | None = key(
+        None, "The model that answers where that one fails for good; absent: the settings'.", example="openai:gpt-5-mini"
+    )
     temperature: Annotated[float, Field(ge=0, le=2)] | None = key(None, "Sampling temperature.", example=0.2)
     top_p: Annotated[float, Field(gt=0, le=1)] | None = key(None, "Nucleus sampling.", example=0.9)
     steps: Annotated[int, Field(ge=1, le=1000)] | None = key(None, "Model turns of one run; absent: the settings'.", example=30)
@@ -116,6 +119,8 @@ ELSEWHERE: Mapping[str, Complaint] = dict(
         _instead("maxSteps", "write `steps`"),
         _instead("max_steps", "write `steps`"),
         _instead("topP", "write `top_p`"),
+        _instead("fallbackModel", "write `fallback`"),
+        _instead("fallback_model", "write `fallback`"),
         _instead("disabled", "write `disable`"),
         _instead("enabled", "write `disable: true`, or leave it out"),
         _instead("prompt", "write the prompt below the front matter"),

@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
 
-from mcp_server.cli.shown import age_of, find_one, path_of, short, time_of
+from mcp_server.cli.shown import age_of, cost_of, find_one, path_of, short, time_of
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe, table
 from mcp_server.records import (
     CallEnded,
     CallStarted,
+    Compacted,
     ImagePart,
     ModelTurn,
     Part,
@@ -21,6 +22,7 @@ from mcp_server.records import (
     StoredEntry,
     TaskGiven,
     TextPart,
+    Usage,
 )
 from mcp_server.store.protocol import Store
 
@@ -57,11 +59,8 @@ def sessions(ctx: click.Context, workspace: str | None, limit: int, as_json: boo
         for one in listed:
             click.echo(json.dumps(_as_json(one), ensure_ascii=False))
     elif listed:
-        rows = [
-            (f"{lead}{one.session.agent}", one.state, age_of(one.session.created_at), short(one.session.id), one.session.title)
-            for lead, one in _tree(listed)
-        ]
-        click.echo(table(("SESSION", "STATE", "AGE", "ID", "TITLE"), rows))
+        rows = [(f"{lead}{one.session.agent}", *_row(one)) for lead, one in _tree(listed)]
+        click.echo(table(("SESSION", "STATE", "AGE", "TOKENS", "ID", "TITLE"), rows))
     else:
         click.echo("no sessions yet")
 
@@ -122,6 +121,9 @@ def _lines(stored: StoredEntry) -> Iterator[str]:
         case CallEnded() as ended:
             yield f"{at}  {ended.tool}: {ended.ending.value}"
             yield from (f"    {line}" for part in ended.parts for line in _part(part))
+        case Compacted() as compacted:
+            yield f"{at}  {compacted.model} shortened what the model is given of all before; it now reads:"
+            yield from (f"    {line}" for line in compacted.summary.split("\n"))
 
 
 def _part(part: Part) -> list[str]:
@@ -136,10 +138,28 @@ def _ending(one: Listed) -> Iterator[str]:
     yield f"state: {one.state}" + (f", {one.run.reason}" if one.run and one.run.reason else "")
     if one.run is None:
         return
-    usage = one.run.usage
-    yield f"used: {usage.turns} turns, {usage.tool_calls} calls, {usage.input_tokens} tokens in, {usage.output_tokens} out"
+    yield f"used: {_used(one.run.usage)}"
     for call in one.run.outcome.refused if one.run.outcome else ():
         yield f"refused: {path_of(call.session_path)}: {call.tool} {call.summary}: {call.ending.value}: {call.reason}"
+
+
+def _row(one: Listed) -> tuple[str, ...]:
+    session = one.session
+    return one.state, age_of(session.created_at), _tokens(one), short(session.id), session.title
+
+
+def _tokens(one: Listed) -> str:
+    usage = one.run.usage if one.run else None
+    if usage is None:
+        return ""
+    cost = f" ({cost_of(usage)})" if usage.cost is not None else ""
+    return f"{usage.input_tokens + usage.output_tokens}{cost}"
+
+
+def _used(usage: Usage) -> str:
+    cached = f" ({usage.cached_tokens} from the cache)" if usage.cached_tokens else ""
+    told = f"{usage.turns} turns, {usage.tool_calls} calls, {usage.input_tokens} tokens in{cached}, {usage.output_tokens} out"
+    return f"{told}, {cost_of(usage)}"
 
 
 def _as_json(one: Listed) -> dict[str, Any]:
@@ -153,6 +173,7 @@ def _as_json(one: Listed) -> dict[str, Any]:
         "workspace": session.workspace,
         "state": one.state,
         "reason": one.run.reason if one.run else "",
+        "usage": asdict(one.run.usage) if one.run else None,
         "created_at": session.created_at,
         "ended_at": session.ended_at,
     }

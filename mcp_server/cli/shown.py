@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from mcp_server.errors import RemitError
+from mcp_server.records import Usage
 
 Item = TypeVar("Item")
 
@@ -32,6 +33,13 @@ def age_of(at: float) -> str:
         if seconds >= size:
             return f"{seconds // size} {unit}"
     return f"{seconds} s"
+
+
+def cost_of(usage: Usage) -> str:
+    """What it cost, as far as it is known."""
+    if usage.cost is None:
+        return "cost not known" if usage.unpriced else "no cost"
+    return f"{'at least ' if usage.unpriced else ''}${usage.cost:.4f}"
 
 
 def path_of(path: Sequence[str]) -> str:

@@ -30,6 +30,8 @@ class Limits:
     """Working time of one run, waiting left out, where its definition names none."""
     run_tokens: int = 2_000_000
     """Input and output tokens of one run."""
+    context_tokens: int | None = None
+    """Tokens that a model is given at most, where that is less than what is known of it."""
     prompt_seconds: float = 600.0
     """How long a person has, once a prompt is shown."""
     once_seconds: float = 600.0
@@ -71,6 +73,10 @@ class Rulebook(Protocol):
 
     def model(self, definition: AgentDefinition) -> str | None:
         """The model string for it: its own, the person's for this agent, or the default. None: none is set."""
+        ...
+
+    def fallback(self, definition: AgentDefinition) -> str | None:
+        """The model string that is asked where that one fails for good. None: none is set."""
         ...
 
     def role(self, job: Job, workspace: str) -> AgentDefinition | None:

@@ -28,8 +28,10 @@ from mcp_server.records import (
     RunRecord,
     RunState,
     SessionRecord,
+    StoredEntry,
 )
 from mcp_server.sessions import refusals
+from mcp_server.sessions.compaction import Compaction
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.events import ending_words, ran
 from mcp_server.sessions.gate import Gate
@@ -75,6 +77,7 @@ class Drive:
         self._lease = lease
         self._session = session
         self._run = run
+        self._compaction = Compaction(deployment)
         self._path: tuple[str, ...] = ()
 
     async def advance(self) -> tuple[Parked, ...] | None:
@@ -104,7 +107,7 @@ class Drive:
                     limit = self._limit(turns_of(entries, self._run.id))
                     if limit is not None:
                         return await self._end(RunState.EXPIRED, Expired(limit=limit, **await self._kept()))
-                    if not await self._turn():
+                    if not await self._shortened(entries) and not await self._turn():
                         return None
                 case NeedsCalls() as needed:
                     looping = frozenset(call.id for call in needed.calls if repeats(entries, self._run.id, call))
@@ -120,11 +123,27 @@ class Drive:
         try:
             turn = await self._turns.turn(self._session, self._run)
         except ModelError as error:
-            await self._end(RunState.FAILED, Failed(error=str(error), **await self._kept()))
+            long = self._compaction.failure
+            words = f"{error} (the transcript is long and could not be shortened: {long})" if long else str(error)
+            await self._end(RunState.FAILED, Failed(error=words, **await self._kept()))
             return False
         self._run = replace(self._run, usage=self._run.usage + turn.usage)
-        await self._save(RunState.RUNNING, entries=(turn,))
+        happened = self._noted(f"{turn.model} answered: {turn.instead}") if turn.instead else ()
+        await self._save(RunState.RUNNING, entries=(turn,), happened=happened)
         return True
+
+    async def _shortened(self, entries: Sequence[StoredEntry]) -> bool:
+        """Was the transcript shortened for the model just now?"""
+        compacted = await self._compaction.due(self._session, entries)
+        if compacted is None:
+            return False
+        self._run = replace(self._run, usage=self._run.usage + compacted.usage)
+        words = f"the model's view of the transcript was condensed up to entry {compacted.through} by {compacted.model}"
+        await self._save(RunState.RUNNING, entries=(compacted,), happened=self._noted(words))
+        return True
+
+    def _noted(self, words: str) -> tuple[AuditEvent, ...]:
+        return (ran(self._deployment.clock(), self._run, self._path, words),)
 
     def _limit(self, turns: int) -> str | None:
         steps = self._turns.steps(self._session) or self._deployment.limits.steps

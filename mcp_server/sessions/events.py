@@ -89,7 +89,7 @@ def ruled(at: float, record: RulingRecord, path: tuple[str, ...], outcome: str, 
 
 
 def ran(at: float, run: RunRecord, path: tuple[str, ...], outcome: str) -> AuditEvent:
-    """A run was started or came to its end."""
+    """A run was started or came to its end, or something happened to its model that people should find."""
     return AuditEvent(
         at=at,
         kind="run",

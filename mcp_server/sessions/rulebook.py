@@ -84,6 +84,9 @@ class FileRules:
     def model(self, definition: AgentDefinition) -> str | None:
         return self.edition.settings.model_for(definition.model, hidden=definition.hidden)
 
+    def fallback(self, definition: AgentDefinition) -> str | None:
+        return definition.fallback or self.edition.settings.model_fallback
+
     def role(self, job: Job, workspace: str) -> AgentDefinition | None:
         roles = self.edition.settings.roles
         names: Mapping[Job, str] = {"summary": roles.summary, "title": roles.title, "compaction": roles.compaction}
@@ -124,4 +127,5 @@ def limits_of(settings: Settings) -> Limits:
         root_silence_seconds=said.root_silence,
         ruling_silence_seconds=settings.rulings.session_expiry,
         run_tokens=said.tokens,
+        context_tokens=said.context_tokens,
     )

@@ -5,8 +5,8 @@ from dataclasses import replace
 import anyio
 import structlog
 
-from mcp_server.errors import ModelError
-from mcp_server.records import RunId, SessionRecord, StoredEntry, TaskGiven
+from mcp_server.errors import ModelError, ModelNotConfigured
+from mcp_server.records import ModelTurn, RunId, SessionRecord, StoredEntry, TaskGiven
 from mcp_server.sessions.deployment import Deployment, Job
 from mcp_server.sessions.models.base import TurnRequest
 
@@ -22,15 +22,33 @@ TITLE = 80
 
 async def small_job(deployment: Deployment, job: Job, session: SessionRecord, text: str) -> str | None:
     """What the job's agent says of the text. None: there is no such agent, no model, or it failed."""
+    try:
+        with anyio.move_on_after(BOUND):
+            return (await job_turn(deployment, job, session, text[:LONGEST])).text.strip() or None
+    except ModelError as error:
+        log.info("a small job was not done", job=job, error=str(error))
+    return None
+
+
+async def job_turn(deployment: Deployment, job: Job, session: SessionRecord, text: str) -> ModelTurn:
+    """The answer of the job's agent to the text. Bound it yourself.
+
+    Raises:
+        ModelNotConfigured: There is no such agent, or no model for it.
+        ModelError: It failed.
+    """
     definition = deployment.rulebook.role(job, session.workspace)
-    model = deployment.rulebook.model(definition) if definition else None
-    if definition is None or model is None:
-        return None
-    given = StoredEntry(seq=1, run_id=RunId(""), at=deployment.clock(), entry=TaskGiven(text=text[:LONGEST]))
+    if definition is None:
+        raise ModelNotConfigured(f"no agent does the job `{job}`: `roles.{job}` of the settings names none that is there")
+    model = deployment.rulebook.model(definition)
+    if model is None:
+        raise ModelNotConfigured(f"no model is set for agent `{definition.name}`")
+    given = StoredEntry(seq=1, run_id=RunId(""), at=deployment.clock(), entry=TaskGiven(text=text))
     request = TurnRequest(
         session_id=session.id,
         agent=definition.name,
         model=model,
+        fallback=deployment.rulebook.fallback(definition),
         system=definition.prompt,
         transcript=(given,),
         tools=(),
@@ -38,12 +56,7 @@ async def small_job(deployment: Deployment, job: Job, session: SessionRecord, te
         top_p=definition.top_p,
         options=definition.options,
     )
-    try:
-        with anyio.move_on_after(BOUND):
-            return (await deployment.backend.turn(request)).text.strip() or None
-    except ModelError as error:
-        log.info("a small job was not done", job=job, error=str(error))
-    return None
+    return await deployment.backend.turn(request)
 
 
 async def name_session(deployment: Deployment, root: SessionRecord, task: str) -> None:

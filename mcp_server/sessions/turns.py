@@ -58,6 +58,7 @@ class Turns:
             session_id=session.id,
             agent=session.agent,
             model=model,
+            fallback=self._deployment.rulebook.fallback(definition),
             system=f"{definition.prompt}\n\n{preamble}".strip(),
             transcript=await self._deployment.store.transcript(session.id),
             tools=self.offers(standing),

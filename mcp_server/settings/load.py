@@ -121,6 +121,7 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         mode=values.mode,
         model=values.model,
         small_model=values.small_model,
+        model_fallback=values.model_fallback,
         tools=None if values.tools is None else tuple(values.tools),
         roles=values.roles,
         providers=MappingProxyType(dict(values.providers)),

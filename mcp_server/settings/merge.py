@@ -14,7 +14,7 @@ from mcp_server.settings.source import SourceFile
 
 Leaf = tuple[str, ...]
 
-SINGLE = ("agent", "mode", "model", "small_model", "tools")
+SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "tools")
 BLOCKS: Mapping[str, type[Block]] = {"roles": Roles, "limits": Limits, "rulings": RulingLimits}
 NAMED = ("providers", "agents")
 

@@ -116,6 +116,9 @@ class Limits(Block):
     steps: Annotated[int, Field(ge=1, le=1000)] = key(50, "Model turns of one run, where the agent sets none.", example=30)
     timeout: Seconds = key(3600.0, "Seconds of one run, where the agent sets none. Waiting for a person does not count.", example=900)
     tokens: Annotated[int, Field(ge=1)] = key(2_000_000, "Tokens of one run, in and out.", example=200000)
+    context_tokens: Annotated[int, Field(ge=1000)] | None = key(
+        None, "Tokens that a model is given at most, before its transcript is shortened; absent: what is known of the model.", example=32000
+    )
     prompt_deadline: Seconds = key(600.0, "Seconds that a person has to answer, from when the prompt is shown.", example=300)
     task_wait: Annotated[float, Field(ge=0, le=240)] = key(
         45.0, "Seconds after which `task` answers that the child is still running. Clients often stop waiting after 60.", example=45
@@ -158,6 +161,7 @@ class AgentSettings(Block):
 
     permission: Written = key(None, "Rules that end its agent layer, and the layer of who writes them.", example={"bash": "ask"})
     model: ModelName | None = key(None, "The model it uses.", example="anthropic:claude-sonnet-4-5")
+    fallback: ModelName | None = key(None, "The model that answers where that one fails for good.", example="openai:gpt-5-mini")
     temperature: Annotated[float, Field(ge=0, le=2)] | None = key(None, "Sampling temperature.", example=0.2)
     top_p: Annotated[float, Field(gt=0, le=1)] | None = key(None, "Nucleus sampling.", example=0.9)
     steps: Annotated[int, Field(ge=1, le=1000)] | None = key(None, "Model turns of one run.", example=20)
@@ -182,6 +186,12 @@ class SettingsFile(Block):
     )
     small_model: ModelName | None = key(
         None, "The model of the hidden agents that name none; absent: `model`.", example="openai:gpt-5-mini", sources=EVERYWHERE
+    )
+    model_fallback: ModelName | None = key(
+        None,
+        "The model that answers where an agent's own fails for good; a refusal is no failure. The transcript names who answered.",
+        example="openai:gpt-5-mini",
+        sources=EVERYWHERE,
     )
     roles: Roles = key(Roles(), "The agents for the server's own small jobs.", example={"title": "title"}, sources=("managed", "user"))
     providers: dict[str, Provider] = key(

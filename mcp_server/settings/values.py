@@ -36,6 +36,7 @@ class AgentTuning:
     managed: tuple[Rule, ...] = ()
     """The operator's, for `Member.managed`."""
     model: str | None = None
+    fallback: str | None = None
     temperature: float | None = None
     top_p: float | None = None
     steps: int | None = None
@@ -69,6 +70,7 @@ class Settings:
     """As chosen; `commons.max_mode` caps it where authority is derived."""
     model: str | None
     small_model: str | None
+    model_fallback: str | None
     tools: tuple[str, ...] | None
     """None: all; empty: none."""
     roles: Roles

@@ -10,6 +10,7 @@ from mcp_server.records import (
     AuditEvent,
     CallEnded,
     CallStarted,
+    Compacted,
     Choice,
     Ending,
     Entry,
@@ -150,8 +151,11 @@ ENTRIES: tuple[Entry, ...] = (
         text="",
         calls=(ToolCall(id=CallId("c1"), tool="read", arguments={"path": "\udcff", "limit": 3}),),
         model="scripted:x",
-        usage=Usage(turns=1, input_tokens=2, output_tokens=3, tool_calls=4),
+        usage=Usage(
+            turns=1, input_tokens=2, output_tokens=3, tool_calls=4, cached_tokens=1, cache_written_tokens=1, cost=0.1 + 0.2, unpriced=1
+        ),
         opaque='{"signature":"…"}',
+        window=200_000,
     ),
     CallStarted(call_id=CallId("c1")),
     CallEnded(
@@ -162,5 +166,6 @@ ENTRIES: tuple[Entry, ...] = (
         structured={"n": 1, "x": [float("inf")]},
         refused=(REFUSED,),
     ),
+    Compacted(summary=NASTY, through=3, model="scripted:x", usage=Usage(input_tokens=5)),
 )
 """One of each kind."""

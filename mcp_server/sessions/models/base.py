@@ -29,6 +29,8 @@ class TurnRequest:
     agent: str
     model: str
     """`provider:model`, or `scripted:<file>`."""
+    fallback: str | None = None
+    """The model that is asked where that one fails for good."""
     system: str
     transcript: tuple[StoredEntry, ...]
     tools: tuple[ToolOffer, ...]

@@ -24,8 +24,9 @@ from pydantic_ai.messages import (
 
 from mcp_server.errors import ModelError
 from mcp_server.policy.values import CallId, ToolCall
-from mcp_server.records import CallEnded, CallStarted, Compacted, Ending, ImagePart, ModelTurn, Part, StoredEntry, TaskGiven
+from mcp_server.records import CallEnded, CallStarted, Compacted, Ending, ImagePart, ModelTurn, Part, TaskGiven
 from mcp_server.records import TextPart as StoredText
+from mcp_server.sessions.condensed import in_view
 from mcp_server.sessions.models.base import MALFORMED, TurnRequest
 
 LEFT_OPEN = "No result: the run ended before this call did. Its outcome is unknown."

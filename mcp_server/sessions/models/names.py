@@ -48,3 +48,8 @@ def parse_model(text: str, agent: str) -> ModelName:
     if match is None:
         raise ModelNotConfigured(f"`{text[:100]}` (model of agent `{agent}`) names no provider and model: write {FORMS}")
     return ProviderModel(provider=match[1].lower(), model=match[2])
+
+
+def option_prefix(provider: str) -> str:
+    """How the names of options begin that are meant for one provider alone."""
+    return f"{re.sub('[^a-z0-9]', '_', provider)}_"
