@@ -107,7 +107,7 @@ async def test_over_http_a_signal_ends_it_in_order_with_a_call_under_way(number:
     with anyio.fail_after(30):
         async with await started("http") as process:
             assert process.stderr is not None
-            heard = b""
+            heard = err = b""
             while b"/mcp\n" not in heard:
                 heard += await process.stderr.receive()
             url = heard.decode().split("ready: ")[1].split()[0]
