@@ -8,7 +8,7 @@ import anyio
 from mcp_server.principal import LOCAL
 from mcp_server.records import Choice
 from mcp_server.settings.values import Flags
-from tests.behaviour.stories import NEAR, answer_all, bounded, calls, each_era, errand, says, write
+from tests.behaviour.stories import NEAR, answer_all, bounded, calls, content_of, each_era, errand, says, write
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
 from tests.protocol.connect import Cell, Person, accepts, decides
 
@@ -149,7 +149,7 @@ async def test_a_session_tells_who_it_is_and_what_stands(tmp_path: Path) -> None
     async with connect(world, NEAR, person=Person(decides("allow_tree"))) as connected:
         await wrote(connected)
         told = await bounded(connected.call("session_info"))
-    info = told.structured_content or {}
+    info = content_of(told)
     assert (info["agent"], info["agent_path"], info["mode"]) == ("build", ["build"], "default")
     assert [(ruling["reach"], ruling["rule"], ruling["used"]) for ruling in info["rulings"]] == [("tree", "edit a.txt allow", 1)]
     assert ("bash git push deny", "user settings") in [(rule["rule"], rule["owner"]) for rule in info["denies"]]

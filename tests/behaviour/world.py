@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import yaml
 from mcp.client.client import Client
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult, TextContent
@@ -87,10 +86,9 @@ def make_world(
     said: dict[str, Any] = dict(settings or {})
     if script is not None:
         path = world.places.config / "script.yaml"
-        plain = json.loads(json.dumps(dict(script)))  # without aliases, which no file of ours may hold
-        path.write_text(yaml.safe_dump(plain, sort_keys=False))
+        path.write_text(json.dumps(script, indent=1))  # JSON is YAML, without aliases
         said["model"] = f"scripted:{path}"
-    (world.places.config / "settings.yaml").write_text(yaml.safe_dump(said, sort_keys=False))
+    (world.places.config / "settings.yaml").write_text(json.dumps(said, indent=1))
     for name, text in (agents or {}).items():
         (world.places.config / "agents" / f"{name}.md").write_text(text)
     for name, text in (files or {"src/a.py": "print('a')\n", "README.md": "A sample.\n"}).items():
