@@ -69,9 +69,7 @@ def effects_opinion(layer: Layer, permission: str, value: CommandValue, argument
     own = layers.last_match(layer, permission, value, arguments)
     if own is not None and own.action is Action.ALLOW and layers.vouches(own, value):
         return None
-    does = "denies" if found.action is Action.DENY else "limits"
-    note = f"what the command would do is not known, and this rule {does} what it could"
-    return Opinion(layer=layer, action=found.action, rule=found.rule, note=note)
+    return Opinion(layer=layer, action=found.action, rule=found.rule, note="what the command would do is not known")
 
 
 def hidden_rule(heard: tuple[Layer, ...]) -> Rule | None:

@@ -69,7 +69,8 @@ def _beside_rules(part: ValueVerdict, ask: AskRef, mode: Mode | None) -> str:
     notes = tuple(
         dict.fromkeys(f" ({opinion.rule}: {opinion.note})" for opinion in part.opinions if opinion.note and opinion.action is None)
     )
-    return f"no rule speaks of `{_asked(part)}`, and {_mode(mode)} asks{''.join(notes)}"
+    asks = "" if part.step is Step.DONT_ASK else f", and {_mode(mode)} asks"
+    return f"no rule speaks of `{_asked(part)}`{asks}{''.join(notes)}"
 
 
 def _mode(mode: Mode | None) -> str:
@@ -85,9 +86,10 @@ def _by_rule(part: ValueVerdict, opinion: Opinion) -> str:
     rule = opinion.rule
     if rule is None:
         return f"`{_asked(part)}` is decided by {whose(opinion)}"
-    verb = f"meets, as {opinion.note}," if opinion.note else "matches"
-    reason = f" ({rule.reason})" if rule.reason else ""
-    return f"`{_asked(part)}` {verb} `{rule.permission} {rule.pattern}` {rule.action.word} of {whose(opinion)}{reason}"
+    verb = "may do what meets" if opinion.note else "matches"
+    why = "; ".join(text for text in (opinion.note, rule.reason) if text)
+    text = f"`{_asked(part)}` {verb} `{rule.permission} {rule.pattern}` {rule.action.word} of {whose(opinion)}"
+    return f"{text} ({why})" if why else text
 
 
 def whose(opinion: Opinion) -> str:
