@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from mcp_server.errors import ToolFailure
 from mcp_server.shell.programs import (
     ASSIGNING,
     EXECUTING_WORDS,
@@ -10,14 +11,16 @@ from mcp_server.shell.programs import (
     GIT_PROGRAMS,
     GIT_RUNNERS,
     INLINE,
+    LINE_RUNNERS,
+    SHELLS,
     WRAPPERS,
     Inline,
     Wrapper,
 )
 from mcp_server.shell.words import RESERVED, assignment
 
-MAX_GUESSES = 64
-"""Places tried for the command of a wrapper whose options are not known. Nobody gives a wrapper more words than that."""
+MAX_PLACES = 64
+"""Places in one command where another may begin, wrappers in wrappers included. A command with more is a way to hide something."""
 
 _VERSION = re.compile(r"[0-9][0-9.]*$")
 
@@ -35,7 +38,11 @@ class Peeled:
 
 
 def peeled(words: tuple[str, ...]) -> Peeled:
-    """All the forms of a command, however deep it is wrapped."""
+    """All the forms of a command, however deep it is wrapped.
+
+    Raises:
+        ToolFailure: It is wrapped deeper than anybody would, or in ways that are not known.
+    """
     forms: dict[str, None] = {}
     inner: list[tuple[str, ...]] = []
     opaque = False
@@ -43,9 +50,11 @@ def peeled(words: tuple[str, ...]) -> Peeled:
     seen: set[tuple[str, ...]] = set()
     while guesses:
         at = guesses.pop(0)
-        if at in seen or len(seen) > MAX_GUESSES * 4:
+        if at in seen:
             continue
         seen.add(at)
+        if len(seen) + len(guesses) > MAX_PLACES:
+            raise ToolFailure("the command is wrapped too deep, or in ways that are not known; run the command inside it by itself")
         bare = _unassigned(at)
         opaque = opaque or bare != at
         forms.update(dict.fromkeys(_written(at) + _written(bare)))
@@ -126,13 +135,18 @@ def _wrapped(words: tuple[str, ...]) -> tuple[list[tuple[str, ...]], bool]:
     name = program(words[0])
     if starts := EXECUTING_WORDS.get(name):
         return [words[at + 1 :] for at, word in enumerate(words) if word in starts and at + 1 < len(words)], True
+    if name in SHELLS:
+        lines = [words[at + 1 :] for at, word in enumerate(words) if word.startswith("-") and "c" in word]
+        return lines, not lines
+    if name in LINE_RUNNERS:
+        return [words[1:]], False
     wrapper = WRAPPERS.get(name)
     if wrapper is None:
         return [], True
     at = _command_place(words, wrapper)
     if at is not None:
         return ([words[at:]] if at < len(words) else []), True
-    return [words[place:] for place in range(1, min(len(words), MAX_GUESSES))], False
+    return [words[place:] for place in range(1, min(len(words), MAX_PLACES + 1))], False
 
 
 def _command_place(words: tuple[str, ...], wrapper: Wrapper) -> int | None:

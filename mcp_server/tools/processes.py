@@ -9,9 +9,10 @@ import os
 import secrets
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -90,8 +91,10 @@ async def run(
     seconds: float,
     take: Callable[[bytes], None],
     beat: Callable[[float], Awaitable[None]],
+    every: float = BEAT_SECONDS,
 ) -> Finished:
     """Run it to its end, or for `seconds`; its output, both streams in their order, goes to `take`.
+    `beat` is told `every` so often how long it has run.
 
     Raises:
         OSError: It could not be started.
@@ -113,19 +116,26 @@ async def run(
             )
         finally:
             os.close(writing)
-        return await _attended(process, _Tree(process.pid, f"{MARK}={mark}".encode(), pipe), reading, seconds, take, beat)
+        return await _attended(
+            process, _Tree(process.pid, f"{MARK}={mark}".encode(), pipe), reading, seconds, take, partial(_beating, beat, every)
+        )
     finally:
         os.close(reading)
 
 
 async def _attended(
-    process: Process, tree: _Tree, reading: int, seconds: float, take: Callable[[bytes], None], beat: Callable[[float], Awaitable[None]]
+    process: Process,
+    tree: _Tree,
+    reading: int,
+    seconds: float,
+    take: Callable[[bytes], None],
+    beating: Callable[[], Coroutine[None, None, None]],
 ) -> Finished:
     drained = anyio.Event()
     ended, escaped, timed_out = 0, 0, True
     async with anyio.create_task_group() as group:
         group.start_soon(_drain, reading, take, drained)
-        group.start_soon(_beating, beat)
+        group.start_soon(beating)
         try:
             with anyio.move_on_after(seconds):
                 await process.wait()
@@ -153,10 +163,10 @@ async def _drain(reading: int, take: Callable[[bytes], None], drained: anyio.Eve
             take(data)
 
 
-async def _beating(beat: Callable[[float], Awaitable[None]]) -> None:
+async def _beating(beat: Callable[[float], Awaitable[None]], every: float) -> None:
     started = anyio.current_time()
     while True:
-        await anyio.sleep(BEAT_SECONDS)
+        await anyio.sleep(every)
         await beat(anyio.current_time() - started)
 
 

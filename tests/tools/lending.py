@@ -31,6 +31,10 @@ class Lent:
         path.write_bytes(content.encode() if isinstance(content, str) else content)
         return path
 
+    def saved(self) -> list[Path]:
+        """The files of output too long to show."""
+        return sorted(self.context.outputs.iterdir()) if self.context.outputs.exists() else []
+
     def unreadable(self, denied: Callable[[PathValue], bool]) -> None:
         """From now on `read` denies these."""
 

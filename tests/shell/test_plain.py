@@ -1,0 +1,289 @@
+import fnmatch
+from contextlib import suppress
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_server.errors import ToolFailure
+from mcp_server.policy.values import CommandValue
+from mcp_server.shell.plain import MAX_LINE, read_line
+from mcp_server.shell.rough import MAX_PIECES
+
+CONTEXTS = (
+    "{}",
+    "X=1 {}",
+    "({})",
+    "{{ {}; }}",
+    "if true; then {}; fi",
+    "while {}; do :; done",
+    "echo $({})",
+    "echo `{}`",
+    "true && {}",
+    "true || {}",
+    "true; {}",
+    "true & {}",
+    "cat f | {}",
+    "! {}",
+    "2>/dev/null {}",
+    ">f {}",
+    '> "a b" {}',
+    "sudo {}",
+    "sudo -u root -E {}",
+    "time {}",
+    "time -p {}",
+    "timeout -k 5 10 {}",
+    "timeout --signal=9 1m {}",
+    "nice -n 5 {}",
+    "nice -5 {}",
+    "nohup {}",
+    "env {}",
+    "env -i A=b {}",
+    "env -u X {}",
+    "command {}",
+    "exec {}",
+    "exec -a x {}",
+    "xargs {}",
+    "xargs -n1 -P 4 {}",
+    "xargs -0 {}",
+    "busybox {}",
+    "/usr/bin/env {}",
+    "setsid -f {}",
+    "stdbuf -oL {}",
+    "nice --unknown 1 {}",
+    "env -S {}",
+    "f() {{ {}; }}; f",
+    "cat <<EOF\n$({})\nEOF",
+    "# it's\n{}",
+    "true\n{}",
+    "coproc {}",
+    "cat <({})",
+    "eval {}",
+    "case a in a) {};; esac",
+    "for i in 1; do {}; done",
+    "[[ a ]] && {}",
+    "\\\n{}",
+    "a=$({}) b",
+    'echo "$({})"',
+    "doas {}",
+    "watch -n 1 {}",
+)
+"""Places where a command may stand."""
+
+SPELLINGS = (
+    "rm x",
+    "/bin/rm x",
+    '"rm" x',
+    "'rm' x",
+    "r\\m x",
+    "rm\tx",
+    "  rm   x",
+    "r''m x",
+    "rm>f x",
+    "rm${IFS}x",
+    "A=1 rm x",
+    "./../bin/rm x",
+)
+"""Ways to write one command."""
+
+
+def matched(value: CommandValue, pattern: str) -> bool:
+    return any(fnmatch.fnmatchcase(form, pattern) for form in (value.text, *value.forms))
+
+
+def visible(line: str) -> bool:
+    """Would a deny of `rm *` be heard? (A trailing ` *` also matches nothing behind it.)"""
+    return any(matched(value, "rm") or matched(value, "rm *") for value in read_line(line).commands)
+
+
+def written(line: str) -> list[tuple[str, bool]]:
+    return [(value.text, value.opaque) for value in read_line(line).commands]
+
+
+def test_a_deny_is_heard_wherever_the_command_stands_and_however_it_is_written() -> None:
+    lines = [context.format(spelling) for context, spelling in product(CONTEXTS, SPELLINGS)]
+    assert [line for line in lines if not visible(line)] == []
+
+
+@given(st.lists(st.sampled_from([context for context in CONTEXTS if context.count("{}") == 1]), min_size=1, max_size=4))
+def test_a_deny_is_heard_however_deep_the_command_stands(contexts: list[str]) -> None:
+    line = "rm x"
+    for context in contexts:
+        line = context.format(line)
+    assert visible(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["bash -c 'rm x'", 'sh -c "cd /; rm x"', "sudo bash -lc 'true && rm x'", "eval 'rm x'", "bash -c \"bash -c 'rm x'\""]
+)
+def test_a_deny_is_heard_in_a_line_given_to_a_shell(line: str) -> None:
+    assert visible(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["find . -name x -exec rm {} \\;", "find . -execdir rm x ';'", "fd -x rm", "find . -name '*.o' | xargs rm"]
+)
+def test_a_deny_is_heard_in_what_a_search_runs(line: str) -> None:
+    assert visible(line)
+
+
+def test_a_deny_is_heard_at_the_end_of_a_long_line() -> None:
+    assert visible("true && " * 200 + "rm a")
+
+
+@pytest.mark.parametrize(
+    "line", ["git rm x", "git commit -m 'rm x; rm y'", "nice -n 5 git rm x", "echo rm x", "timeout 5 npm rm x", "ls rm", "command git rm x"]
+)
+def test_a_deny_of_another_command_is_not_heard_in_words_that_are_certain(line: str) -> None:
+    assert not visible(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git log -1",
+        "ls -la src",
+        "python3 scripts/report.py",
+        "bash script.sh",
+        "./gradlew test",
+        "make -j4 all",
+        "git -C sub diff --stat",
+        "tar xf a.tar",
+    ],
+)
+def test_one_plain_command_is_not_opaque_and_stands_as_written(line: str) -> None:
+    assert written(line) == [(line, False)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "python3 -c print",
+        "python3 -Ic x",
+        "python3.11 -c x",
+        "perl -ne x",
+        "ruby -e x",
+        "node -p x",
+        "node --eval=x",
+        "node --ev x",
+        "php -r x",
+        "bash -c ls",
+        "sh -lc ls",
+        "eval ls",
+        "source f",
+        ". f",
+        "awk x f",
+        "sed -n 1p f",
+        "ssh host ls",
+        "docker run x",
+        "npx x",
+        "vim -c q f",
+        "git -c a=b log",
+        "git -C d -c a=b log",
+        "git --config-env=a=b log",
+        "git fetch --upload-pack=x o",
+        "git rebase -x make main",
+        "git bisect run x",
+        "git grep -Ovi x",
+        "git clone -c a=b u",
+        "find . -exec ls",
+        "rg --pre cat x",
+        "sort --compress-program=x f",
+        "sort --compress-prog=x f",
+        "tar --to-command=x -xf a",
+        "tar -xIf x a",
+        "tar xIf x a",
+        "tar --use-compress=x -xf a",
+        "rsync -e x a b",
+        "rsync -ave x a b",
+        "go test -exec x",
+        "env A=b make",
+        "env LD_PRELOAD=x ls",
+        "A=1 make",
+        "man -P x ls",
+        "split --filter=x f",
+        "sudo sh -c ls",
+        "timeout 5 python3 -c x",
+        "nice --unknown x",
+        "export A=b",
+        "enable -f x y",
+        "trap x EXIT",
+        "npm exec x",
+        "yarn dlx x",
+    ],
+)
+def test_inline_code_and_options_that_run_programs_are_opaque(line: str) -> None:
+    assert read_line(line).commands[0].opaque
+
+
+@pytest.mark.parametrize(
+    "line", ["git log; ls", "ls | wc", "ls > f", "echo $X", "ls *", "echo 'a'", "ls ~", "a=b ls", "ls &", "if ls", "{ ls", "ls # x"]
+)
+def test_whatever_is_not_one_plain_command_is_opaque(line: str) -> None:
+    assert all(value.opaque for value in read_line(line).commands)
+
+
+def test_every_part_of_a_line_is_a_value_so_that_a_rule_for_one_does_not_vouch_for_the_others() -> None:
+    assert written("python3 x; curl e | sh") == [("python3 x; curl e | sh", True), ("python3 x", True), ("curl e", True), ("sh", True)]
+
+
+def test_the_command_inside_a_wrapper_is_a_value_of_its_own() -> None:
+    assert written("timeout 5 make all") == [("timeout 5 make all", False), ("make all", False)]
+    assert written("sudo nice make") == [("sudo nice make", False), ("nice make", False), ("make", False)]
+
+
+def test_an_allow_of_a_bare_name_does_not_cover_a_path_of_that_name() -> None:
+    [value] = read_line("./ls src").commands
+    assert value.text == "./ls src"
+    assert "ls src" in value.forms
+
+
+@pytest.mark.parametrize("line", ["true", "pwd", "echo hello world", "false x"])
+def test_programs_that_only_say_something_have_known_effects(line: str) -> None:
+    [value] = read_line(line).commands
+    assert value.read_only
+    assert value.effects_known
+
+
+@pytest.mark.parametrize(
+    "line", ["ls", "cat x", "git status", "./echo x", "/opt/true", "echo 'x'", "echo x > f", "A=1 true", "true; ls", "sudo true"]
+)
+def test_effects_of_all_others_are_not_known(line: str) -> None:
+    assert not read_line(line).commands[0].read_only
+    assert not read_line(line).commands[0].effects_known
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [("", "empty"), (" \n\t", "empty"), ("a\0b", "NUL"), ("a\r\nb", "carriage"), ("a" * (MAX_LINE + 1), "limit"), ("a\ud800", "Unicode")],
+)
+def test_what_is_no_line_is_refused_in_words(line: str, words: str) -> None:
+    with pytest.raises(ToolFailure, match=words):
+        read_line(line)
+
+
+def test_a_line_with_more_parts_than_anybody_reads_is_refused() -> None:
+    with pytest.raises(ToolFailure, match="more than"):
+        read_line(";".join(f"a{n}" for n in range(MAX_PIECES + 2)))
+
+
+@given(st.text(alphabet="ab =;|&<>(){}$`'\"\\\n#!~*-/", max_size=60))
+def test_no_line_breaks_the_reader_and_what_is_not_certain_is_opaque(line: str) -> None:
+    try:
+        reading = read_line(line)
+    except ToolFailure:
+        assert not line.strip()
+        return
+    plain = all(char in "ab =-/" for char in line.strip("\n"))
+    assert all(value.opaque for value in reading.commands) or plain
+
+
+@given(
+    st.sampled_from([" ", "env ", "nice ", "sudo -u ", "timeout ", "((", "{", "a,", "$IFS", "<", "'"]).map(
+        lambda unit: unit * (MAX_LINE // len(unit) - 2)
+    )
+)
+def test_long_lines_of_one_thing_do_not_stall(line: str) -> None:
+    with suppress(ToolFailure):
+        assert read_line(line).commands

@@ -1,0 +1,308 @@
+import os
+import signal
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import anyio
+import pytest
+from pydantic import ValidationError
+
+from mcp_server.errors import ToolFailure
+from mcp_server.tools.base import ToolContext
+from mcp_server.tools.bash import LONGEST_MS, BashTool
+from mcp_server.tools.processes import run
+from tests.tools.lending import Lent, text_of
+
+BASH = BashTool()
+
+STUBBORN = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        if sys.argv[1] == "clean":
+            os.write(writing, b"!")
+            os.execve("/bin/sh", ["sh", "-c", "trap '' TERM; while :; do sleep 60; done"], {})
+        with open(sys.argv[1], "w") as note:
+            note.write(str(os.getpid()))
+        os.write(writing, b"!")
+        time.sleep(600)
+    os._exit(0)
+os.read(reading, 1)
+"""
+"""A daemon as they come: forks twice, leaves the session, ignores the polite signal. Writes its number down, or sheds its environment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """A named pipe that a process writes its number to; it never has to wait for its reader."""
+
+    path: Path
+    handle: int
+
+    async def pid(self) -> int:
+        """The number, once it is written."""
+        with anyio.fail_after(10):
+            await anyio.wait_readable(self.handle)
+        return int(os.read(self.handle, 100))
+
+
+@pytest.fixture
+def note(tmp_path: Path) -> Generator[Note]:
+    path = tmp_path / "note"
+    os.mkfifo(path)
+    handle = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+    yield Note(path=path, handle=handle)
+    os.close(handle)
+
+
+def _running(pid: int) -> bool:
+    """Is it a process that is no zombie?"""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
+    except OSError:
+        return False
+    return state != b"Z"
+
+
+def _asked(lent: Lent, command: str, **more: object) -> list[tuple[str, list[str]]]:
+    _, context = lent.judged(BASH, command=command, **more)
+    return [(request.permission, [getattr(value, "text", "") for value in request.values]) for request in context.judged]
+
+
+async def test_output_and_exit_code_come_back(lent: Lent) -> None:
+    result = await lent.call(BASH, command="echo out; echo err >&2; exit 3")
+    assert text_of(result) == "out\nerr\n\n(exit code 3)"
+    assert result.failed
+    assert result.structured == {
+        "exit_code": 3, "timed_out": False, "output": "out\nerr", "output_file": None, "ended_processes": 0,
+    }  # fmt: skip
+
+
+async def test_a_command_that_says_nothing_says_so(lent: Lent) -> None:
+    result = await lent.call(BASH, command="true")
+    assert text_of(result) == "(no output)\n\n(exit code 0)"
+    assert not result.failed
+
+
+async def test_it_runs_in_the_workspace_or_a_folder_inside(lent: Lent) -> None:
+    (lent.workspace / "sub").mkdir()
+    assert (await lent.text(BASH, command="pwd -P")).startswith(f"{lent.workspace}\n")
+    assert (await lent.text(BASH, command="pwd -P", workdir="sub")).startswith(f"{lent.workspace}/sub\n")
+
+
+@pytest.mark.parametrize("workdir", ["..", "/tmp", "link"])  # noqa: S108 - named, not written to
+async def test_no_other_workspace_can_be_chosen(lent: Lent, tmp_path: Path, workdir: str) -> None:
+    (lent.workspace / "link").symlink_to(tmp_path)
+    with pytest.raises(ToolFailure, match="lies outside the workspace"):
+        await lent.call(BASH, command="pwd", workdir=workdir)
+
+
+async def test_the_environment_is_what_was_lent_and_nothing_else(lent: Lent, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KEY_OF_THE_SERVER", "x")
+    text = await lent.text(BASH, command="env")
+    names = {line.partition("=")[0] for line in text.split("\n\n")[0].splitlines()}
+    assert names == {"PATH", "HOME", "LANG", "REMIT_CALL", "PWD", "OLDPWD", "SHLVL", "_"} - ({"OLDPWD"} - names)
+
+
+async def test_variables_that_steer_bash_are_not_passed_on(lent: Lent) -> None:
+    script = lent.write("evil.sh", "echo evil\n")
+    lent.context = _with(lent.context, BASH_ENV=str(script), **{"BASH_FUNC_pwd%%": "() { echo evil; }"})
+    assert "evil" not in await lent.text(BASH, command="pwd")
+
+
+def _with(context: ToolContext, **variables: str) -> ToolContext:
+    return replace(context, environment={**context.environment, **variables})
+
+
+async def test_there_is_no_input_to_wait_for(lent: Lent) -> None:
+    with anyio.fail_after(10):
+        assert await lent.text(BASH, command="cat") == "(no output)\n\n(exit code 0)"
+
+
+async def test_a_command_ended_by_a_signal_says_which(lent: Lent) -> None:
+    assert "(ended by signal 9)" in await lent.text(BASH, command="kill -9 $$")
+
+
+async def test_long_output_is_saved_whole_and_previewed(lent: Lent) -> None:
+    result = await lent.call(BASH, command="seq 1 100000")
+    assert result.structured is not None
+    [saved] = lent.saved()
+    assert result.structured["output_file"] == str(saved)
+    assert saved.read_text() == "".join(f"{n}\n" for n in range(1, 100_001))
+    text = text_of(result)
+    assert text.startswith("1\n2\n")
+    assert "99999\n100000\n" in text
+    assert str(saved) in text
+
+
+async def test_invalid_utf8_in_output_is_replaced(lent: Lent) -> None:
+    assert await lent.text(BASH, command="printf 'a\\xffb'") == "a\ufffdb\n\n(exit code 0)"
+
+
+async def test_a_command_that_takes_too_long_is_ended(lent: Lent) -> None:
+    with anyio.fail_after(10):
+        result = await lent.call(BASH, command="echo begun; sleep 600", timeout=300)
+    assert text_of(result) == "begun\n\n(timed out after 300 ms; all its processes were ended)"
+    assert result.failed
+    assert result.structured is not None
+    assert (result.structured["exit_code"], result.structured["timed_out"]) == (None, True)
+
+
+async def test_a_time_out_ends_the_whole_tree(lent: Lent, note: Note) -> None:
+    lent.write("stubborn.py", STUBBORN)
+    with anyio.fail_after(20):
+        await lent.call(BASH, command=f"trap '' TERM; python3 stubborn.py {note.path}; sleep 600", timeout=1500)
+    assert not _running(await note.pid())
+
+
+async def test_a_cancelled_call_ends_the_whole_tree(lent: Lent, note: Note) -> None:
+    lent.write("stubborn.py", STUBBORN)
+    pids: list[int] = []
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: lent.call(BASH, command=f"trap '' TERM; python3 stubborn.py {note.path}; sleep 600"))
+            pids.append(await note.pid())
+            assert _running(pids[0])
+            group.cancel_scope.cancel()
+    assert [pid for pid in pids if _running(pid)] == []
+
+
+async def test_a_daemon_does_not_outlive_its_call(lent: Lent, note: Note) -> None:
+    lent.write("stubborn.py", STUBBORN)
+    with anyio.fail_after(20):
+        text = await lent.text(BASH, command=f"python3 stubborn.py {note.path} > /dev/null 2>&1; echo done")
+    assert text == "done\n\n(exit code 0)\n(1 process it had left running was ended)"
+    assert not _running(await note.pid())
+
+
+async def test_a_process_without_a_mark_is_known_by_the_output_it_holds(lent: Lent) -> None:
+    lent.write("stubborn.py", STUBBORN)
+    with anyio.fail_after(20):
+        text = await lent.text(BASH, command="python3 stubborn.py clean; sleep 0.2; echo done")
+    assert text.startswith("done\n\n(exit code 0)\n(")
+    assert "had left running" in text
+
+
+async def test_a_process_in_the_background_that_holds_the_output_does_not_hold_the_call(lent: Lent) -> None:
+    with anyio.fail_after(10):
+        text = await lent.text(BASH, command="sleep 600 & echo done")
+    assert text == "done\n\n(exit code 0)\n(1 process it had left running was ended)"
+
+
+async def test_a_pipe_held_by_somebody_else_does_not_hold_the_call(lent: Lent, tmp_path: Path) -> None:
+    """A process that the call did not start takes the output over, so it is not ended; the call still comes to its end."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    script = tmp_path / "hold.py"
+    script.write_text(
+        "import os, sys, time\n"
+        "pid = int(open(sys.argv[1]).readline())\n"
+        "held = os.open(f'/proc/{pid}/fd/1', os.O_WRONLY)\n"
+        "open(sys.argv[2], 'w').write('held')\n"
+        "time.sleep(600)\n"
+    )
+    holder = await anyio.open_process(["python3", str(script), str(fifo), str(tmp_path / "note")], stdin=None, stdout=None, stderr=None)
+    try:
+        with anyio.fail_after(20):
+            text = await lent.text(BASH, command=f"echo $$ > {fifo}; while ! test -s {tmp_path}/note; do :; done; echo done")
+        assert text == "done\n\n(exit code 0)"
+        assert _running(holder.pid)
+    finally:
+        holder.send_signal(signal.SIGKILL)
+        await holder.wait()
+
+
+async def test_other_processes_are_left_alone(lent: Lent, sibling: Lent) -> None:
+    done: list[str] = []
+    async with anyio.create_task_group() as group:
+
+        async def slow() -> None:
+            done.append(await sibling.text(BASH, command="sleep 1; echo whole"))
+
+        group.start_soon(slow)
+        await lent.call(BASH, command="sleep 600", timeout=200)
+    assert done == ["whole\n\n(exit code 0)"]
+
+
+async def test_a_long_command_shows_that_it_goes_on(tmp_path: Path, environment: dict[str, str]) -> None:
+    beats: list[float] = []
+
+    async def beat(seconds: float) -> None:
+        beats.append(seconds)
+        (tmp_path / "go").touch()
+
+    with anyio.fail_after(20):
+        finished = await run(
+            ["bash", "-c", "while ! test -e go; do :; done"],
+            cwd=str(tmp_path),
+            environment=environment,
+            seconds=15,
+            take=lambda output: None,
+            beat=beat,
+            every=0.05,
+        )
+    assert finished.code == 0
+    assert beats
+    assert beats[0] >= 0.05
+
+
+async def test_one_plain_command_is_asked_for_as_written(lent: Lent) -> None:
+    assert _asked(lent, "git log -1") == [("bash", ["git log -1"])]
+
+
+async def test_places_outside_are_asked_for_as_well(lent: Lent) -> None:
+    home = lent.context.environment["HOME"]
+    for command, places in (
+        ("cat /etc/passwd", ["/etc/passwd"]),
+        ("cat ../x", [f"{lent.workspace.parent}/x"]),
+        ("grep --file=/etc/hosts a", ["/etc/hosts"]),
+        ("gcc -I/usr/include x.c", ["/usr/include"]),
+        ("cat $HOME/.ssh/id", [f"{home}/.ssh/id"]),
+        ("cat ~/.ssh/id", [f"{home}/.ssh/id"]),
+        ("ls 'a b' \"/etc/a b\"", ["/etc/a b"]),
+        ("ls > /etc/motd", ["/etc/motd"]),
+        ("bash -c 'cat /etc/shadow'", ["/etc/shadow"]),
+    ):
+        assert _asked(lent, command)[1:] == [("external_directory", places)], command
+
+
+async def test_a_link_that_leads_outside_is_a_place_outside(lent: Lent) -> None:
+    (lent.workspace / "link").symlink_to("/etc")
+    assert _asked(lent, "cat link/passwd")[1:] == [("external_directory", ["/etc/passwd"])]
+
+
+async def test_words_are_seen_from_the_folder_the_command_runs_in(lent: Lent) -> None:
+    (lent.workspace / "sub").mkdir()
+    assert _asked(lent, "cat ../x", workdir="sub") == [("bash", ["cat ../x"])]
+    assert _asked(lent, "cat ../../x", workdir="sub")[1:] == [("external_directory", [f"{lent.workspace.parent}/x"])]
+
+
+async def test_addresses_devices_and_the_program_are_no_places(lent: Lent) -> None:
+    for command in ("curl https://example.org/etc/passwd", "cp a /dev/null", "/bin/ls src"):
+        assert [permission for permission, _ in _asked(lent, command)] == ["bash"]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"), [("ls\0; rm a", "NUL"), ("ls\r\nrm a", "carriage return"), ("   ", "empty"), ("é" * 5000, "10,000 bytes")]
+)
+async def test_lines_that_no_shell_should_get_are_refused_in_words(lent: Lent, command: str, words: str) -> None:
+    with pytest.raises(ToolFailure, match=words):
+        await lent.call(BASH, command=command)
+
+
+async def test_a_call_that_was_not_judged_does_not_run(lent: Lent) -> None:
+    arguments, _ = lent.judged(BASH, command="touch made")
+    _, other = lent.judged(BASH, command="true")
+    with pytest.raises(ToolFailure, match="nothing was done"):
+        await BASH.run(arguments, other)
+    assert not (lent.workspace / "made").exists()
+
+
+@pytest.mark.parametrize("timeout", [0, -1, LONGEST_MS + 1])
+def test_time_outs_have_bounds(timeout: int) -> None:
+    with pytest.raises(ValidationError):
+        BASH.spec.arguments.model_validate({"command": "ls", "timeout": timeout})
