@@ -24,14 +24,14 @@ from mcp_server.sessions.lookups import same_caller
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.view import CARRIERS, Views
-from mcp_server.sessions.work import AnyTool, Work, key_of
+from mcp_server.sessions.work import AnyTool, AwaitsChild, Work, key_of
 from mcp_server.store.ids import is_id, mint
 from mcp_server.tools.base import ToolSpec
 
 log = structlog.get_logger(__name__)
 
-LOOK = 2.0
-"""Seconds between two looks while nothing rings: what other processes wrote rings late, or in another tree of the same caller."""
+ORPHANS = "orphans"
+"""The bell for prompts that no request holds: whoever may carry them looks."""
 
 
 class Desk:
@@ -47,6 +47,7 @@ class Desk:
         self._calls: dict[CallId, ClientCall] = {}
         self._views = Views(deployment, supervisor, self._roots, self._calls)
         self._group: TaskGroup | None = None
+        supervisor.holders = self._prompt_changed
 
     def open(self, group: TaskGroup) -> None:
         """Calls live in `group`."""
@@ -121,7 +122,7 @@ class Desk:
             await self._rest(call)
         elif call.ended is None and call.fault is None and call.call.id in self._calls:
             self._go_on(call)  # laid aside, and asked for again before it had stopped
-        self._supervisor.wakeups.ring(call.root.root_id)
+        self._supervisor.wakeups.ring(call.call.id)
 
     async def _attempt(self, call: ClientCall) -> None:
         call.parked = None
@@ -130,10 +131,13 @@ class Desk:
         )
         if isinstance(result, CallEnded):
             call.ended = result
+            self._views.gone(call)
             await forget(self._deployment.store, call)
-        else:
-            call.parked = result
-            await keep(self._deployment.store, call)
+            return
+        call.parked = result
+        if isinstance(result, AwaitsChild) and (run := await self._deployment.store.run(result.run_id)) is not None:
+            self._views.parked_on(call, run.session_id)
+        await keep(self._deployment.store, call)
 
     async def _rest(self, call: ClientCall) -> None:
         if call.parked is None:
@@ -154,15 +158,15 @@ class Desk:
             raise NoSuchHandle("call")
         until = time.monotonic() + seconds
         while True:
-            bell = self._supervisor.wakeups.bell(call.root.root_id)
-            settled = await self._look(call, shown)
-            left = until - time.monotonic()
-            if settled is not None:
-                return settled
-            if left <= 0:
-                return await self._views.open(call)
-            with anyio.move_on_after(min(left, LOOK)):
-                await bell.wait()
+            with self._supervisor.wakeups.listening(call.call.id, ORPHANS) as bell:
+                settled = await self._look(call, shown)
+                left = until - time.monotonic()
+                if settled is not None:
+                    return settled
+                if left <= 0:
+                    return await self._views.open(call)
+                with anyio.move_on_after(left):
+                    await bell.wait()
 
     async def _look(self, call: ClientCall, shown: Sequence[PromptId]) -> Settled | None:
         call.told = call.fault is not None or call.ended is not None
@@ -183,8 +187,9 @@ class Desk:
         call.attached = max(0, call.attached - 1)
         if call.attached:
             return
+        self._supervisor.wakeups.ring(ORPHANS)
         if call.told:
-            self._calls.pop(call_id, None)
+            self._forget(call)
             return
         if call.parked is not None or call.scope is None:
             return
@@ -204,7 +209,16 @@ class Desk:
         if call.scope is not None:
             call.scope.cancel()
         self._supervisor.wakeups.forget(call.call.id)
+        self._forget(call)
+
+    def _forget(self, call: ClientCall) -> None:
+        self._views.gone(call)
         self._calls.pop(call.call.id, None)
+
+    def _prompt_changed(self, prompt: Prompt) -> None:
+        """Ring the request that holds it; where none does, those that may carry it."""
+        holder = self._views.holder(prompt)
+        self._supervisor.wakeups.ring(ORPHANS if holder is None else holder.call.id)
 
     def progress(self, call_id: CallId) -> str:
         call = self._calls.get(call_id)
@@ -219,11 +233,11 @@ class Desk:
         prompt = await self._deployment.store.prompt(prompt_id, principal.key)
         if prompt is None or prompt.state is not PromptState.OPEN:
             return False
-        done = await close_with(self._deployment.store, prompt, answer, once_seconds=self._deployment.limits.once_seconds)
-        self._supervisor.prompt_changed(prompt)
-        return done
+        closed = await close_with(self._deployment.store, prompt, answer, once_seconds=self._deployment.limits.once_seconds)
+        await self._supervisor.prompting.note(prompt_id, principal.key)
+        return closed
 
     async def unaskable(self, prompt_id: PromptId, reason: str) -> None:
-        for prompt in await self._deployment.store.prompts(state=PromptState.OPEN):
-            if prompt.id == prompt_id:
-                await self._supervisor.prompting.close(prompt, PromptState.UNASKABLE, reason)
+        prompt = self._supervisor.prompting.open_ones.get(prompt_id)
+        if prompt is not None:
+            await self._supervisor.prompting.close(prompt, PromptState.UNASKABLE, reason)

@@ -1,6 +1,10 @@
-"""Putting a question before a person: opening prompts, joining calls to them, letting them lapse."""
+"""Putting a question before a person: opening prompts, joining calls to them, letting them lapse.
 
-from collections.abc import Callable, Sequence
+Keeps a mirror of the open ones, so that a thousand waiting requests do not each read them from the store. This process's own
+changes are in it at once, other processes' after `refresh`.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 
 from mcp_server.policy.explain import reasons
 from mcp_server.policy.offers import Offered, offers
@@ -30,7 +34,31 @@ class Prompting:
     def __init__(self, deployment: Deployment, changed: Callable[[Prompt], None]) -> None:
         self._deployment = deployment
         self._changed = changed
-        """Told of each prompt that was opened or has lapsed."""
+        """Told of each prompt that was opened, changed or closed."""
+        self._open_ones: dict[PromptId, Prompt] = {}
+
+    @property
+    def open_ones(self) -> Mapping[PromptId, Prompt]:
+        """Every open prompt, oldest first."""
+        return self._open_ones
+
+    async def refresh(self) -> None:
+        """Read what other processes have opened and closed."""
+        before = self._open_ones
+        self._open_ones = {prompt.id: prompt for prompt in await self._deployment.store.prompts(state=PromptState.OPEN)}
+        for prompt_id in before.keys() ^ self._open_ones.keys():
+            self._changed(before.get(prompt_id) or self._open_ones[prompt_id])
+
+    async def note(self, prompt_id: PromptId, principal: str) -> None:
+        """It was changed in this process: see how it stands now."""
+        prompt = await self._deployment.store.prompt(prompt_id, principal)
+        if prompt is None:
+            return
+        if prompt.state is PromptState.OPEN:
+            self._open_ones[prompt_id] = prompt
+        else:
+            self._open_ones.pop(prompt_id, None)
+        self._changed(prompt)
 
     async def for_digest(self, session_id: SessionId, digest: str) -> tuple[Prompt, ...]:
         """All prompts of that very call, oldest first."""
@@ -42,6 +70,7 @@ class Prompting:
         for prompt in await self.for_digest(work.session.id, digest):
             if prompt.state is PromptState.OPEN and await self._deployment.store.join_prompt(prompt.id, work.call.id):
                 await self._deployment.store.audit((event,))
+                await self.note(prompt.id, prompt.principal)
                 return prompt.id
         return await self._open(work, standing, approval_of(work, verdict, mode), digest, (event,))
 
@@ -57,6 +86,7 @@ class Prompting:
             root_id=work.session.root_id,
             session_id=work.session.id,
             session_path=standing.path,
+            chain=tuple(record.id for record in standing.records),
             calls=(work.call.id,),
             digest=digest,
             subject=subject,
@@ -65,24 +95,23 @@ class Prompting:
         )
         opened = events.prompted(now, prompt, work.call.tool, "opened")
         await self._deployment.store.add_prompt(prompt, (*happened, opened))
+        self._open_ones[prompt.id] = prompt
         self._changed(prompt)
         return prompt.id
 
     async def show(self, prompt_id: PromptId) -> Prompt | None:
         """It is put before a person now: the first showing starts its deadline."""
         now = self._deployment.clock()
-        return await self._deployment.store.mark_shown(prompt_id, at=now, deadline=now + self._deployment.limits.prompt_seconds)
+        shown = await self._deployment.store.mark_shown(prompt_id, at=now, deadline=now + self._deployment.limits.prompt_seconds)
+        if shown is not None:
+            self._open_ones[prompt_id] = shown
+        return shown
 
-    async def lapse(self) -> float | None:
-        """Close what nobody answered in time. Returns when the next one is due; None: none is open."""
-        now, due = self._deployment.clock(), None
-        for prompt in await self._deployment.store.prompts(state=PromptState.OPEN):
-            deadline = self._deadline(prompt)
-            if deadline > now:
-                due = deadline if due is None else min(due, deadline)
-                continue
-            await self.close(prompt, PromptState.EXPIRED, lapsed_words(prompt, deadline))
-        return due
+    async def lapse(self) -> None:
+        """Close what nobody answered in time."""
+        now = self._deployment.clock()
+        for prompt in [prompt for prompt in self._open_ones.values() if self._deadline(prompt) <= now]:
+            await self.close(prompt, PromptState.EXPIRED, lapsed_words(prompt, self._deadline(prompt)))
 
     def _deadline(self, prompt: Prompt) -> float:
         return prompt.deadline if prompt.deadline is not None else prompt.created_at + self._deployment.limits.unshown_seconds
@@ -91,8 +120,7 @@ class Prompting:
         """Close it without an answer."""
         event = events.prompted(self._deployment.clock(), prompt, tool_of(prompt), state.value)
         closed = await self._deployment.store.close_prompt(prompt.id, state, reason=reason, events=(event,))
-        if closed:
-            self._changed(prompt)
+        await self.note(prompt.id, prompt.principal)
         return closed
 
 

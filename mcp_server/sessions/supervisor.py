@@ -37,6 +37,8 @@ class Supervisor:
         self._deployment = deployment
         self.wakeups = Wakeups()
         self.prompting = Prompting(deployment, self.prompt_changed)
+        self.holders: Callable[[Prompt], None] = _nobody
+        """Told of each change of a prompt, to ring whichever request holds it."""
         self._active: dict[RunId, tuple[Pulse, anyio.CancelScope]] = {}
         self._activity: dict[SessionId, str] = {}
         self._group: TaskGroup | None = None
@@ -57,6 +59,7 @@ class Supervisor:
     async def open(self, group: TaskGroup) -> None:
         """Take up every unfinished run of this process's workspaces. Runs live in `group`."""
         self._group = group
+        await self.prompting.refresh()
         for run in await self._deployment.store.unfinished_runs(workspaces=self._deployment.workspaces):
             self.kick(run.id)
 
@@ -184,8 +187,7 @@ class Supervisor:
     async def is_over(self, key: str) -> bool:
         """Is what this id names over: a prompt that is open no more, a run that has ended?"""
         if key.startswith("prm_"):
-            open_prompts = await self._deployment.store.prompts(state=PromptState.OPEN)
-            return all(prompt.id != key for prompt in open_prompts)
+            return key not in self.prompting.open_ones
         run = await self._deployment.store.run(RunId(key))
         return run is None or run.state in FINAL
 
@@ -198,7 +200,7 @@ class Supervisor:
             await self._tidy(run)
             self.wakeups.forget(run_id)
             self.wakeups.over(run_id)
-            self.wakeups.ring(run.root_id)
+            self.wakeups.ring(run.session_id)
 
     async def _tidy(self, run: RunRecord) -> None:
         for prompt in await self._deployment.store.prompts(session_id=run.session_id, state=PromptState.OPEN):
@@ -232,9 +234,11 @@ class Supervisor:
     # ---- what has changed -----------------------------------------------------------------------
 
     def prompt_changed(self, prompt: Prompt) -> None:
-        """It was opened, or is open no more: those who wait for it go on, those who look at its tree look again."""
-        self.wakeups.over(prompt.id)
-        self.wakeups.ring(prompt.root_id)
+        """It was opened, joined, or is open no more: those who wait for it go on, those who may show it look again."""
+        if prompt.id not in self.prompting.open_ones:
+            self.wakeups.over(prompt.id)
+        self.wakeups.ring(*prompt.chain)
+        self.holders(prompt)
 
     def _note(self, chain: tuple[SessionId, ...], text: str) -> None:
         for session_id in chain:
@@ -243,3 +247,7 @@ class Supervisor:
     def activity(self, session: SessionRecord) -> str:
         """What was last heard of the session or one below it, in a few words."""
         return self._activity.get(session.id, session.title)
+
+
+def _nobody(prompt: Prompt) -> None:
+    """Before there are requests, none holds a prompt."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from mcp_server.errors import NoSuchHandle
 from mcp_server.policy.values import CallId
+from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import Prompt, RunRecord, SessionRecord
 from mcp_server.sessions.clientcalls import ClientCall
 from mcp_server.sessions.deployment import Deployment
@@ -12,7 +13,7 @@ from mcp_server.sessions.lookups import child_of
 from mcp_server.sessions.reports import report_of, task_text, waiting_line
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.supervisor import Supervisor
-from mcp_server.sessions.trees import ancestry, prompts_of_roots
+from mcp_server.sessions.trees import prompts_below
 from mcp_server.sessions.work import AwaitsChild
 
 CARRIERS = ("task", "task_status")
@@ -27,30 +28,33 @@ class Views:
         self._supervisor = supervisor
         self._roots = roots
         self._calls = calls
+        self._by_child: dict[SessionId, ClientCall] = {}
+
+    def parked_on(self, call: ClientCall, child: SessionId) -> None:
+        """The call waits for this child: the prompts below it are the call's."""
+        self._by_child[child] = call
+
+    def gone(self, call: ClientCall) -> None:
+        """The call holds nothing any more."""
+        for child in [child for child, holder in self._by_child.items() if holder is call]:
+            del self._by_child[child]
 
     async def prompts(self, call: ClientCall) -> tuple[Prompt, ...]:
         """The open prompts that this call's request may show, oldest first."""
         carries = call.call.tool in CARRIERS
-        roots = await self._roots.of_caller(call.root) if carries else (call.root,)
+        roots = frozenset(root.id for root in await self._roots.of_caller(call.root)) if carries else frozenset[SessionId]()
         shown: list[Prompt] = []
-        for prompt in await prompts_of_roots(self._deployment.store, roots):
-            holder = await self._holder(prompt)
-            if holder is call or (carries and holder is None):
+        for prompt in self._supervisor.prompting.open_ones.values():
+            holder = self.holder(prompt)
+            if holder is call or (holder is None and prompt.root_id in roots):
                 shown.append(prompt)
         return tuple(shown)
 
-    async def _holder(self, prompt: Prompt) -> ClientCall | None:
+    def holder(self, prompt: Prompt) -> ClientCall | None:
         """The attached call whose own prompt it is, itself or through its child. None: no request holds it."""
-        above = await ancestry(self._deployment.store, prompt.session_id)
-        for call in self._calls.values():
-            if call.attached == 0:
-                continue
-            if call.call.id in prompt.calls and prompt.session_id == call.root.id:
-                return call
-            child = await self._child(call)
-            if child is not None and child.session_id in above:
-                return call
-        return None
+        own = (self._calls.get(call_id) for call_id in prompt.calls)
+        above = (self._by_child.get(session_id) for session_id in prompt.chain)
+        return next((call for call in (*own, *above) if call is not None and call.attached > 0), None)
 
     async def _child(self, call: ClientCall) -> RunRecord | None:
         if not isinstance(call.parked, AwaitsChild):
@@ -64,8 +68,7 @@ class Views:
         if subject is None:
             return Open(call_id=call.call.id, prompts=prompts, text=waiting_words(call, prompts), structured=None)
         session, run = subject
-        below = [prompt for prompt in prompts if session.id in await ancestry(self._deployment.store, prompt.session_id)]
-        report = report_of(session, run, tuple(below))
+        report = report_of(session, run, prompts_below(self._supervisor.prompting.open_ones, session.id))
         words = f"{task_text(report)}\n{carry_on(call, report.task_id)}"
         return Open(call_id=call.call.id, prompts=prompts, text=words, structured=report.model_dump(mode="json"))
 

@@ -1,10 +1,11 @@
 """Who waits for what, inside one process. Waiting holds no coroutine: a waiter is a name and a call to make when its wait is over.
 
-Also a bell for each tree, for requests that look at whatever has changed there.
+Also bells, for requests that look at a call, a session or a tree each time something of it has changed.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 
 import anyio
 
@@ -15,7 +16,7 @@ class Wakeups:
     def __init__(self) -> None:
         self._waiters: defaultdict[str, dict[str, Callable[[], None]]] = defaultdict(dict)
         self._keys: dict[str, tuple[str, ...]] = {}
-        self._bells: dict[str, anyio.Event] = {}
+        self._bells: defaultdict[str, set[anyio.Event]] = defaultdict(set)
 
     def wait(self, waiter: str, keys: Iterable[str], call: Callable[[], None]) -> None:
         """`call` once, when the first of `keys` is over. Replaces what `waiter` waited for before."""
@@ -47,17 +48,26 @@ class Wakeups:
         """Every id that somebody waits for."""
         return frozenset(self._waiters)
 
-    def bell(self, tree: str) -> anyio.Event:
-        """Set at the next change in the tree. Take it before looking, or a change in between is missed."""
-        return self._bells.setdefault(tree, anyio.Event())
+    @contextmanager
+    def listening(self, *keys: str) -> Generator[anyio.Event]:
+        """An event that is set when one of the keys is rung. Listen before looking, or a change in between is missed."""
+        event = anyio.Event()
+        for key in keys:
+            self._bells[key].add(event)
+        try:
+            yield event
+        finally:
+            for key in keys:
+                self._bells[key].discard(event)
+                if not self._bells[key]:
+                    del self._bells[key]
 
-    def ring(self, tree: str) -> None:
-        """Something in the tree has changed."""
-        bell = self._bells.pop(tree, None)
-        if bell is not None:
-            bell.set()
+    def ring(self, *keys: str) -> None:
+        """What these name has changed: whoever listens looks again."""
+        for key in keys:
+            for event in self._bells.get(key, ()):
+                event.set()
 
     def ring_all(self) -> None:
         """Something may have changed anywhere."""
-        for tree in list(self._bells):
-            self.ring(tree)
+        self.ring(*self._bells)

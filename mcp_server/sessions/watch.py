@@ -33,7 +33,7 @@ class Watch:
 
     async def _look(self) -> None:
         await self._supervisor.prompting.lapse()
-        changed = await self._deployment.store.changed()
+        changed = await self._deployment.store.changed_elsewhere()
         if changed != self._seen:
             await self._catch_up()
             self._seen = changed
@@ -44,6 +44,7 @@ class Watch:
 
     async def _catch_up(self) -> None:
         wakeups = self._supervisor.wakeups
+        await self._supervisor.prompting.refresh()
         for key in wakeups.awaited:
             if await self._supervisor.is_over(key):
                 wakeups.over(key)

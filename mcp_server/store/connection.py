@@ -131,11 +131,15 @@ class Database:
 
     async def changed(self) -> int:
         """A number that grows with each commit that changed something, ours or another process's."""
+        return await self.changed_elsewhere() + self._own_commits
+
+    async def changed_elsewhere(self) -> int:
+        """Likewise, other handles' and processes' commits only."""
         seen = await self._in_loop(self._pragma, "data_version")
         if seen != self._seen:
             self._seen = seen
             self._changes += 1
-        return self._changes + self._own_commits
+        return self._changes
 
     def close(self) -> None:
         """Give the file up. Closing twice is no error."""

@@ -223,6 +223,9 @@ class SqliteStore(Store):
     async def changed(self) -> int:
         return await self._db.changed()
 
+    async def changed_elsewhere(self) -> int:
+        return await self._db.changed_elsewhere()
+
     async def faults(self) -> tuple[str, ...]:
         """What SQLite finds wrong in the file, a line each; reads all of it, so not for every day."""
         try:

@@ -11,7 +11,7 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.lookups import child_of
 from mcp_server.sessions.reports import TaskReport, report_of, task_text
 from mcp_server.sessions.supervisor import Supervisor
-from mcp_server.sessions.trees import prompts_below
+from mcp_server.sessions.trees import prompts_below, unfinished_below
 from mcp_server.sessions.work import SessionContext
 from mcp_server.tools.base import Hints, ToolResult, ToolSpec
 
@@ -49,19 +49,20 @@ class Children:
 
     async def seen(self, session: SessionRecord, run: RunRecord) -> ToolResult:
         """The child as it stands now."""
-        open_prompts = await prompts_below(self._deployment.store, session)
+        open_prompts = prompts_below(self._supervisor.prompting.open_ones, session.id)
         report = report_of(session, run, open_prompts)
         return ToolResult(parts=(TextPart(text=task_text(report)),), structured=report.model_dump(mode="json"))
 
-    async def until_ended(self, session: SessionRecord, run: RunRecord, seconds: float) -> RunRecord:
+    async def until_ended(self, run: RunRecord, seconds: float) -> RunRecord:
         """The run once it has ended, or as it is after so long."""
         store = self._deployment.store
         with anyio.move_on_after(seconds):
             while run.state not in FINAL:
-                bell = self._supervisor.wakeups.bell(session.root_id)
-                with anyio.move_on_after(LOOK):
-                    await bell.wait()
-                run = await store.run(run.id) or run
+                with self._supervisor.wakeups.listening(run.session_id) as bell:
+                    run = await store.run(run.id) or run
+                    if run.state not in FINAL:
+                        with anyio.move_on_after(LOOK):
+                            await bell.wait()
         return run
 
 
@@ -90,7 +91,7 @@ class TaskStatus(Children):
     async def run(self, arguments: StatusArguments, context: SessionContext) -> ToolResult:
         """Look, or wait and look."""
         session, run = await child_of(self._deployment.store, context.standing.session, arguments.task_id)
-        run = await self.until_ended(session, run, arguments.wait_seconds)
+        run = await self.until_ended(run, arguments.wait_seconds)
         return await self.seen(session, run)
 
 
@@ -116,6 +117,9 @@ class TaskCancel(Children):
     async def run(self, arguments: CancelArguments, context: SessionContext) -> ToolResult:
         """Ask the whole tree to end, and see it ended."""
         session, run = await child_of(self._deployment.store, context.standing.session, arguments.task_id)
+        tree = await unfinished_below(self._deployment.store, session.id)
         await self._supervisor.cancel(session.id, " › ".join(context.session_path))
-        run = await self.until_ended(session, run, CANCEL_WAIT)
-        return await self.seen(session, run)
+        with anyio.move_on_after(CANCEL_WAIT):
+            for below in tree:
+                await self.until_ended(below, CANCEL_WAIT)
+        return await self.seen(session, await self._deployment.store.run(run.id) or run)
