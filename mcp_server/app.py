@@ -35,6 +35,7 @@ from mcp_server.sessions.toolset.all import every_tool
 from mcp_server.sessions.watch import Watch
 from mcp_server.settings.places import Places, private_folder
 from mcp_server.settings.values import Flags, Settings
+from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
 
 log = structlog.get_logger(__name__)
@@ -76,6 +77,7 @@ async def running(
     timing: Timing | None = None,
     limits: Callable[[Limits], Limits] = lambda limits: limits,
     clock: Callable[[], float] = time.time,
+    opened: Callable[[Path], Store] = open_store,
 ) -> AsyncGenerator[Running]:
     """Everything but the transport, from open store to laid-down runs.
 
@@ -87,7 +89,7 @@ async def running(
     settings = rules.edition.settings
     refuse_unfit_root(rules.edition)
     state = private_folder(places.state)
-    store = open_store(state / STORE_FILE)
+    store = opened(state / STORE_FILE)
     try:
         deployment = Deployment(
             store=store,

@@ -12,7 +12,7 @@ from pathlib import Path
 import structlog
 from pydantic import BaseModel, ValidationError
 
-from mcp_server.errors import NoSuchHandle, StoreError, ToolFailure
+from mcp_server.errors import LeaseLost, NoSuchHandle, StoreError, ToolFailure
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.decide import decide
 from mcp_server.policy.values import Action, PathValue, PlainValue, Request, ToolCall
@@ -165,23 +165,35 @@ class Gate:
     async def _decided(self, work: Work, standing: Standing, prepared: Prepared, authority: Authority) -> CallEnded | Parked:
         for _ in range(RACES):
             verdict = self._verdict(prepared, authority)
-            event = self._event(work, standing, prepared, verdict)
             try:
-                match verdict.action:
-                    case Action.DENY:
-                        ended = refusals.by_rule(work.call, standing.path, verdict)
-                        return await self._ended(work, ended, (event,))
-                    case Action.ASK:
-                        return await self._asked(work, standing, prepared, verdict, event)
-                    case Action.ALLOW:
-                        if await self._permitted(work, verdict, event):
-                            return await self._run(work, standing, prepared)
+                settled = await self._written(work, standing, prepared, verdict)
+            except LeaseLost:
+                raise  # another process has the run; it decides
             except StoreError as error:
-                return refusals.failed(work.call, f"nothing was done: what was decided could not be written down ({error})")
+                words = f"nothing was done: what was decided could not be written down ({error})"
+                return await self._ended(work, refusals.failed(work.call, words), ())
+            if settled is True:
+                return await self._run(work, standing, prepared)
+            if settled is not False:
+                return settled
             standing = await standing_of(self._deployment, work.session)
             prompts = await self._prompting.for_digest(work.session.id, prepared.digest)
             authority = authority_for(standing, work.call.id, prepared.digest, prompts)
-        return refusals.failed(work.call, "nothing was done: the rulings it relied on changed while it was decided; try again")
+        words = "nothing was done: the rulings it relied on changed while it was decided; try again"
+        return await self._ended(work, refusals.failed(work.call, words), ())
+
+    async def _written(self, work: Work, standing: Standing, prepared: Prepared, verdict: Verdict) -> CallEnded | Parked | bool:
+        """Write down what was decided, with the use of what it rests on, before anything is done. True: the call may run now.
+        False: a ruling that it rests on is gone; decide again.
+        """
+        event = self._event(work, standing, prepared, verdict)
+        match verdict.action:
+            case Action.DENY:
+                return await self._ended(work, refusals.by_rule(work.call, standing.path, verdict), (event,))
+            case Action.ASK:
+                return await self._asked(work, standing, prepared, verdict, event)
+            case Action.ALLOW:
+                return await work.journal.started(work.call, (event,), verdict.rulings)
 
     def _verdict(self, prepared: Prepared, authority: Authority) -> Verdict:
         if not prepared.requests and prepared.tool.spec.by_ownership:
@@ -197,13 +209,18 @@ class Gate:
         prompt_id = await self._prompting.open_approval(work, standing, verdict, prepared.context.authority.mode, prepared.digest, event)
         return AwaitsPerson(prompt_id=prompt_id)
 
-    async def _permitted(self, work: Work, verdict: Verdict, event: AuditEvent) -> bool:
-        """Write the event, and use up what the decision rests on, before the act. False: decide again."""
-        return await work.journal.started(work.call, (event,), verdict.rulings)
-
     # ---- the act --------------------------------------------------------------------------------
 
     async def _run(self, work: Work, standing: Standing, prepared: Prepared) -> CallEnded | Parked:
+        try:
+            return await self._act(work, standing, prepared)
+        except StoreError as error:
+            if work.run is not None:
+                raise  # the transcript has its start alone: whoever goes on with the run finds it interrupted
+            words = f"it ran, in part or whole, and what came of it could not be written down ({error}); look before you do it again"
+            return refusals.failed(work.call, words)
+
+    async def _act(self, work: Work, standing: Standing, prepared: Prepared) -> CallEnded | Parked:
         result = await self._result(work, prepared)
         if isinstance(result, AwaitsPerson | AwaitsChild):
             return result

@@ -36,14 +36,15 @@ def ready_file(world: World) -> Path:
 
 
 async def serve(world: World, port: int | None) -> None:
+    def ready(url: str) -> None:
+        ready_file(world).write_text(url)
+
     async with running(workspace=world.workspace, places=world.places, flags=Flags(), environment=os.environ, limits=short_leases) as parts:
         pid_file(world).write_text(str(os.getpid()))
         if port is None:
             await serve_stdio(parts.server, on_end=parts.end)
         else:
-            await serve_http(
-                parts.server, listen("127.0.0.1", port), on_end=parts.end, on_ready=lambda url: ready_file(world).write_text(url)
-            )
+            await serve_http(parts.server, listen("127.0.0.1", port), on_end=parts.end, on_ready=ready)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import anyio
 import pytest
+from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult
 
 from mcp_server.principal import LOCAL
+from mcp_server.protocol.lines import Line
 from mcp_server.records import PromptState, RunState
 from tests.behaviour.server_process import pid_file, ready_file, short_leases
 from tests.behaviour.stories import (
@@ -69,7 +72,7 @@ async def process(world: World, era: Era = "2026-07-28", person: Person | None =
             await store.close()
 
 
-def _none() -> None:
+def _none() -> Server[Line]:
     raise NotImplementedError
 
 
@@ -152,6 +155,7 @@ async def test_a_retry_after_a_restart_finds_its_child_and_starts_no_second(tmp_
     world = team_world(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
+    results: list[CallToolResult] = []
     async with anyio.create_task_group() as group:
         again = anyio.Event()
 
@@ -168,12 +172,12 @@ async def test_a_retry_after_a_restart_finds_its_child_and_starts_no_second(tmp_
         person = Person(after(restart, decides("allow_once")))
         async with http_process(world, port), client_of(f"http://127.0.0.1:{port}/mcp", "2026-07-28", person) as client:
             with anyio.fail_after(20):
-                result = await client.call_tool("task", errand("lead"))
+                results.append(await client.call_tool("task", errand("lead")))
         group.cancel_scope.cancel()
     store = world.store()
     sessions = await store.sessions(LOCAL.key)
     await store.close()
-    assert state_of(result) == "completed"
+    assert [state_of(result) for result in results] == ["completed"]
     assert sorted(session.agent for session in sessions) == ["build", "lead", "writer"]
     assert (world.workspace / "out.txt").read_text() == "hello"
 

@@ -132,6 +132,7 @@ async def connect(
     timing: Timing | None = None,
     limits: Callable[[Limits], Limits] = lambda limits: limits,
     flags: Flags | None = None,
+    opened: Callable[[Path], Store] = open_store,
 ) -> AsyncGenerator[Connected]:
     """A connected client. Over stdio the server is a process of its own, and `timing` and `limits` come from its settings alone."""
     if cell.transport == "stdio":
@@ -149,6 +150,7 @@ async def connect(
         environment=os.environ,
         timing=timing,
         limits=limits,
+        opened=opened,
     )
     async with served as parts, connected(cell, server=lambda: parts.server, command_line=(), person=person) as client:
         yield Connected(client=client, store=parts.deployment.store, parts=parts)
