@@ -53,7 +53,7 @@ class Exhausted:
 
 
 Put = LookAgain | Suspend | Exhausted | Ended
-"""`Ended`: the call came to its end meanwhile. A front tells that once, so whoever hears it passes it on."""
+"""`Ended`: the call came to its end meanwhile, and there is nothing to look for again."""
 
 
 class Channel(Protocol):

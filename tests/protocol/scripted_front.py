@@ -132,8 +132,6 @@ class ScriptedFront:
 
     async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[PromptId] = ()) -> Settled:
         call = self.calls[call_id]
-        if call.delivered:
-            raise NoSuchHandle("call")  # an end is told once
         with anyio.move_on_after(seconds):
             while call.result is None and {prompt.id for prompt in self._open_for(call)} == set(shown):
                 await self._changed.wait()
