@@ -1,5 +1,7 @@
 """`glob`: find files by name."""
 
+from itertools import islice
+
 from pydantic import BaseModel, ConfigDict, Field
 
 from mcp_server.errors import ToolFailure
@@ -9,7 +11,7 @@ from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
 from mcp_server.tools.outputs import shown
 from mcp_server.tools.paths import locate, path_requests, refuse_unless_judged
 from mcp_server.tools.ripgrep import files
-from mcp_server.tools.searching import folder_faults, printable, readable
+from mcp_server.tools.searching import folder_faults, judged, printable
 
 MAX_FOUND = 1000
 """Files named in one answer; more are of no use to a model."""
@@ -54,10 +56,12 @@ class GlobTool:
         folder = locate(arguments.path, context.workspace)
         with folder_faults(folder):
             names = await matching_files(folder.resolved, context, arguments.pattern)
-        found = await readable(names, folder, context)
-        paths = [printable(value.text) for value in found.files.values()]
-        text = "\n".join(paths[:MAX_FOUND]) or f"no file matches {arguments.pattern} in {folder.text}"
-        more = f"\n(the first {MAX_FOUND:,} of {len(paths):,}; use a narrower pattern or path)" if len(paths) > MAX_FOUND else ""
+        found = await judged(names, folder, context)
+        allowed = (value for name in found.names if (value := found.readable(name)) is not None)
+        paths = [printable(value.text) for value in islice(allowed, MAX_FOUND)]
+        text = "\n".join(paths) or f"no file matches {arguments.pattern} in {folder.text}"
+        count, _, at_least = found.counted
+        more = f"\n(the first {MAX_FOUND:,} of {at_least}{count:,}; use a narrower pattern or path)" if count > MAX_FOUND else ""
         return ToolResult(parts=(TextPart(text=shown(f"{text}{more}{found.note}", context, "glob")),))
 
 

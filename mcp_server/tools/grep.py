@@ -6,6 +6,7 @@ Which files may be read is settled before anything is searched, and what is said
 import base64
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ from mcp_server.tools.opening import opened, place_of
 from mcp_server.tools.outputs import shown
 from mcp_server.tools.paths import locate, path_requests, refuse_unless_judged
 from mcp_server.tools.ripgrep import refuse_failure, search
-from mcp_server.tools.searching import folder_faults, printable, readable
+from mcp_server.tools.searching import files_in_words, folder_faults, judged, printable
 
 MAX_MATCHES = 500
 """Matching lines in one answer."""
@@ -42,9 +43,10 @@ class GrepArguments(BaseModel):
 
 @dataclass(slots=True)
 class Matches:
-    """Takes ripgrep's JSON records, keeps the matches of the files in `files`."""
+    """Takes ripgrep's JSON records, keeps the matches of files that may be read."""
 
-    files: dict[str, PathValue]
+    readable: Callable[[str], PathValue | None]
+    """The path of a file that may be shown; None for any other."""
     name: str | None = None
     """What to take a match's path for; None: what ripgrep says."""
     lines: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -59,7 +61,7 @@ class Matches:
         if parsed["type"] not in ("match", "end"):
             return True
         name = self.name if self.name is not None else _text(parsed["data"]["path"]).removeprefix("./")
-        if name not in self.files:
+        if self.readable(name) is None:
             return True
         if parsed["type"] == "end":
             self._end(name, parsed["data"])
@@ -115,7 +117,7 @@ class GrepTool:
 
 
 async def _in_file(path: PathValue, arguments: GrepArguments, context: ToolContext) -> ToolResult:
-    taken = Matches({path.resolved: path}, name=path.resolved)
+    taken = Matches(lambda _: path, name=path.resolved)
     options = ["--json", f"--regexp={arguments.pattern}"]
     with place_of(path.resolved) as place, opened(place) as (handle, _):
         folder = os.path.dirname(path.resolved)
@@ -126,21 +128,22 @@ async def _in_file(path: PathValue, arguments: GrepArguments, context: ToolConte
 
 async def _in_folder(folder: PathValue, arguments: GrepArguments, context: ToolContext) -> ToolResult:
     names = await matching_files(folder.resolved, context, arguments.include)
-    allowed = await readable(names, folder, context)
-    taken = Matches(allowed.files)
+    found = await judged(names, folder, context)
+    taken = Matches(found.readable)
     options = ["--json", "--sort=path", f"--regexp={arguments.pattern}"]
     if arguments.include is not None:
         options.append(f"--glob={arguments.include}")
     ended = await search(options, folder.resolved, context.environment, taken.take, separator=b"\n")
     refuse_failure(ended, found=bool(taken.count))
-    files = "1 file" if len(allowed.files) == 1 else f"{len(allowed.files):,} files"
-    return _told(taken, ended.stopped, 0, f"in {files} searched", allowed.note, context)
+    count, _, at_least = found.counted
+    return _told(taken, ended.stopped, 0, f"in {at_least}{files_in_words(count)} searched", found.note, context)
 
 
 def _told(taken: Matches, stopped: bool, dropped: int, where: str, left_out: str, context: ToolContext) -> ToolResult:
     blocks = [
-        f"{printable(taken.files[name].text)}:\n" + "\n".join(taken.lines[name])
+        f"{printable(value.text)}:\n" + "\n".join(taken.lines[name])
         for name in sorted(taken.lines, key=lambda name: name.split("/"))
+        if (value := taken.readable(name)) is not None
     ]
     head = f"{taken.count} {'match' if taken.count == 1 else 'matches'} {where}" if taken.count else f"no match {where}"
     notes = [f"(only the first {MAX_MATCHES} are shown; narrow the pattern, path or include)"] if stopped else []

@@ -9,7 +9,9 @@ from mcp_server.tools.base import Tool
 from mcp_server.tools.glob import GlobTool
 from mcp_server.tools.grep import MAX_MATCHES, GrepTool
 from mcp_server.tools.list import MAX_ENTRIES, ListTool, fitting, tree_of
+from mcp_server.tools.paths import locate
 from mcp_server.tools.ripgrep import search
+from mcp_server.tools.searching import MAX_COUNTED, judged
 from tests.tools.lending import Lent
 
 GLOB, GREP, LIST = GlobTool(), GrepTool(), ListTool()
@@ -70,6 +72,17 @@ async def test_what_grep_says_of_a_hidden_file_does_not_depend_on_what_is_in_it(
     lent.write(".env", "OTHER=xyz\n")
     assert await lent.text(GREP, pattern="TOKEN=abc") == there
     assert "1 file left out" in there
+
+
+async def test_of_very_many_files_only_the_first_are_counted_but_none_that_may_not_be_read_is_shown(lent: Lent) -> None:
+    names = [f"{n:06}.txt" for n in range(MAX_COUNTED + 50)]
+    lent.unreadable(lambda path: path.resolved.endswith(("000001.txt", "10049.txt")))
+    found = await judged(names, locate(".", lent.workspace), lent.context)
+    assert found.counted == (MAX_COUNTED - 1, 1, "at least ")
+    assert found.note == "\n(at least 1 file left out that the rules do not let you read)"
+    shown = [name for name in names if found.readable(name) is not None]
+    assert len(shown) == len(names) - 2
+    assert found.readable("not-found.txt") is None
 
 
 async def test_links_are_not_followed(lent: Lent, tmp_path: Path) -> None:
