@@ -12,7 +12,7 @@ import pytest
 from mcp_server.policy.chain import Commons, Member, authority, effective_mode
 from mcp_server.policy.decide import decide
 from mcp_server.policy.layers import opinion
-from mcp_server.policy.values import MODES_STRICTEST_FIRST, Action, Layer, LayerKind, Mode, PlainValue, Reach, Request, Rule
+from mcp_server.policy.values import MODES_STRICTEST_FIRST, Action, Layer, LayerKind, Mode, Reach, Rule
 from mcp_server.policy.verdicts import Opinion, Ruling, Step, Verdict
 from tests.policy.universe import (
     AGENTS,
@@ -21,10 +21,8 @@ from tests.policy.universe import (
     MODES,
     OWN,
     TARGET,
-    asks_for,
     asks_in,
     chains,
-    command,
     member,
     members,
     path,
@@ -252,32 +250,6 @@ def test_an_allow_never_crosses_a_spawn():
         assert got == universe()[Scene(bare, scene.mode, scene.given)], scene
 
 
-FOLDERS = {
-    "silent": (),
-    "allow": rules("external_directory /srv/* allow"),
-    "ask": rules("external_directory * ask"),
-    "deny": rules("external_directory /srv/* deny"),
-    "allow everything": rules("* * allow"),
-    "allow itself": rules("external_directory /srv/* allow self"),
-}
-
-
-def test_only_an_ancestors_allow_of_a_folder_crosses_a_spawn_and_any_deny_or_ask_beats_it():
-    folder = asks_for("external_directory", path("/srv/cache"))
-    for length in range(1, 5):
-        for names in product(FOLDERS, repeat=length):
-            chain = tuple(replace(member(i), rules=FOLDERS[name]) for i, name in enumerate(names))
-            *above, own = names
-            heard = {*above, own} & {"ask", "deny"} or {"allow"} & set(above) or {own}
-            action = verdict_of(chain, folder).action
-            if "deny" in heard:
-                assert action is Action.DENY, names
-            elif "ask" in heard or not {*heard, own} & {"allow", "allow everything", "allow itself"}:
-                assert action is Action.ASK, names
-            else:
-                assert action is Action.ALLOW, names
-
-
 def test_a_ruling_never_lifts_a_deny():
     for scene, (action, _) in universe().items():
         if scene.given is not None and Action.DENY in scene.heard:
@@ -331,26 +303,3 @@ def test_where_nobody_may_be_asked_no_ask_is_left_and_nothing_is_allowed_that_wa
             was, now = verdict_of(chain), verdict_of(quiet)
             assert now.action is (Action.DENY if was.action is Action.ASK else was.action)
             assert was.action is not Action.ASK or now.step is Step.CHANNEL
-
-
-DOUBTS: dict[str, tuple[Request, ...]] = {
-    "no requests": (),
-    "no values": (Request(permission="edit", values=()),),
-    "one of two without values": (Request(permission="edit", values=(path("a"),)), Request(permission="read", values=())),
-    "no permission": (Request(permission="", values=(PlainValue(text="*"),)),),
-    "a wildcard for a permission": (Request(permission="e*", values=(PlainValue(text="*"),)),),
-    "a path that is plain text": (Request(permission="read", values=(PlainValue(text="src/a.py"),)),),
-    "a command that is plain text": (Request(permission="bash", values=(PlainValue(text="ls"),)),),
-    "a spawn that is plain text": (Request(permission="task", values=(PlainValue(text="explore"),)),),
-    "a path that is not absolute": (Request(permission="read", values=(replace(path("a"), resolved="a"),)),),
-    "a path with a NUL": asks_for("read", path("a\0b")),
-    "a command with a NUL": asks_for("bash", command("ls\0; rm a")),
-}
-
-
-@pytest.mark.parametrize("name", DOUBTS)
-def test_every_doubt_about_a_request_closes(name: str):
-    chain = (member(0, "* * allow opaque", mode=Mode.BYPASS),)
-    verdict = verdict_of(chain, DOUBTS[name])
-    assert (verdict.action, verdict.step) == (Action.DENY, Step.MALFORMED)
-    assert verdict.problem
