@@ -1,15 +1,17 @@
 """From pydantic-ai's answer to a stored turn."""
 
 import re
+from dataclasses import replace
 
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 
-from mcp_server.errors import ProviderFailed
+from mcp_server.errors import AnswerWithheld
 from mcp_server.policy.values import CallId, ToolCall
 from mcp_server.records import ModelTurn, Usage
 from mcp_server.sessions.models.base import MALFORMED, TurnRequest
 from mcp_server.sessions.models.call_ids import call_id
 from mcp_server.sessions.models.history import renamed
+from mcp_server.sessions.models.scrub import scrubbed
 
 LONGEST_MALFORMED = 2_000
 """Characters kept of arguments that are no JSON object: enough for the model to see its mistake."""
@@ -17,24 +19,68 @@ LONGEST_MALFORMED = 2_000
 CUT_OFF = "[cut off: the limit on the length of one answer was reached]"
 """Added to an answer that the provider cut off, so that a part of it does not pass for the whole."""
 
+FILTERED = "[cut off: the provider's content filter stopped the answer here]"
+"""The same where its filter did."""
 
-def turn_of(response: ModelResponse, request: TurnRequest) -> ModelTurn:
+
+def turn_of(response: ModelResponse, request: TurnRequest, window: int | None = None) -> ModelTurn:
     """The turn, its calls under ids that are unlike any other of the session.
 
+    Args:
+        response: The provider's answer.
+        request: What it answers.
+        window: Tokens that the model can be given, where that is known.
+
     Raises:
-        ProviderFailed: The provider held its answer back.
+        AnswerWithheld: The provider held its answer back.
     """
     text = response.text or ""
     parts = response.tool_calls
     if not text and not parts and response.finish_reason == "content_filter":
-        raise ProviderFailed("the provider held the answer back: its content filter stopped it")
-    if not parts and response.finish_reason == "length":
-        text = f"{text}\n{CUT_OFF}" if text else CUT_OFF
+        raise AnswerWithheld(f"the provider held the answer back: {_refusal(response)}")
+    if not parts and (note := _CUT.get(response.finish_reason or "")):
+        text = f"{text}\n{note}" if text else note
     ids = _ids(parts, request)
     calls = tuple(ToolCall(id=id, tool=part.tool_name, arguments=_arguments(part)) for id, part in zip(ids, parts, strict=True))
-    usage = Usage(turns=1, input_tokens=response.usage.input_tokens, output_tokens=response.usage.output_tokens, tool_calls=len(calls))
+    usage = replace(usage_of(response), tool_calls=len(calls))
     opaque = ModelMessagesTypeAdapter.dump_json([renamed(response, ids)]).decode()
-    return ModelTurn(text=text, calls=calls, model=request.model, usage=usage, opaque=opaque)
+    return ModelTurn(text=text, calls=calls, model=request.model, usage=usage, opaque=opaque, window=window)
+
+
+def _refusal(response: ModelResponse) -> str:
+    said = (response.provider_details or {}).get("refusal")
+    return f"its model refused: {scrubbed(said, ())}" if isinstance(said, str) and said else "its content filter stopped it"
+
+
+_CUT = {"length": CUT_OFF, "content_filter": FILTERED}
+
+
+def usage_of(response: ModelResponse) -> Usage:
+    """What one answer took, and its price where that is known."""
+    counted = response.usage
+    cost = _cost(response)
+    return Usage(
+        turns=1,
+        input_tokens=counted.input_tokens,
+        output_tokens=counted.output_tokens,
+        cached_tokens=counted.cache_read_tokens,
+        cache_written_tokens=counted.cache_write_tokens,
+        cost=cost,
+        unpriced=0 if cost is not None else 1,
+    )
+
+
+def _cost(response: ModelResponse) -> float | None:
+    """US dollars by list price. None: nobody knows the model's price, or the provider did not count."""
+    counted = response.usage
+    if counted.cost is not None:
+        return float(counted.cost)
+    if not counted.input_tokens and not counted.output_tokens:
+        return None
+    try:
+        return float(response.cost().total_price)
+    except (LookupError, ValueError, AssertionError):
+        return None
 
 
 def _arguments(part: ToolCallPart) -> dict[str, object]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import cast
 
+from pydantic import ValidationError
 from pydantic_ai.exceptions import (
     ModelAPIError,
     ModelConnectionError,
@@ -16,6 +17,7 @@ from pydantic_ai.exceptions import (
     ModelUnavailableError,
     UnexpectedModelBehavior,
 )
+from pydantic_ai.messages import ModelResponse
 
 from mcp_server.sessions.models.endpoints import Endpoint
 from mcp_server.sessions.models.scrub import scrubbed
@@ -51,8 +53,22 @@ def failure_of(error: Exception, endpoint: Endpoint, secrets: tuple[str, ...]) -
             return Failure(text=scrubbed(f"{who}: {error.message}", secrets), may_pass=isinstance(error, PASSING), wait=error.retry_after)
         case UnexpectedModelBehavior():
             return Failure(text=scrubbed(f"{who}: an answer that cannot be read: {error.message}", secrets), may_pass=False)
+        case ValidationError():
+            return Failure(text=f"{who}: an answer that is not of the form its library knows", may_pass=True)
         case _:
             return Failure(text=scrubbed(f"{who}: {type(error).__name__}: {error}", secrets), may_pass=False)
+
+
+def flaw_of(response: ModelResponse, endpoint: Endpoint, *, streamed: bool) -> Failure | None:
+    """What makes an answer unfit to be one, though it came without an error. Another try may give a sound one."""
+    who = f"provider `{endpoint.provider}`, model `{endpoint.model}`"
+    details = response.provider_details or {}
+    why = details.get("finish_reason")
+    if response.state != "complete" or (streamed and not why and "refusal" not in details):
+        return Failure(text=f"{who}: the answer broke off before its end", may_pass=True)
+    if response.finish_reason == "error" and not response.text and not response.tool_calls:
+        return Failure(text=f"{who}: an answer without content" + (f" ({why})" if why else ""), may_pass=True)
+    return None
 
 
 def _http_may_pass(error: ModelHTTPError) -> bool:
