@@ -162,7 +162,7 @@ def opinion(layer: Layer, value: Value, permission: str, arguments: Mapping[str,
         return Opinion(layer=layer, action=rule.action, rule=rule)
     if not vouches(rule, value):
         return Opinion(layer=layer, action=None, rule=rule, note="this allow does not vouch for the parts that cannot be read")
-    if not layer.may_allow and not _crosses(layer, rule, permission):
+    if not layer.may_allow and not _crosses(layer, rule):
         return Opinion(layer=layer, action=None, rule=rule, note=f"an allow of this layer ({layer.kind}) is not heard")
     return Opinion(layer=layer, action=Action.ALLOW, rule=rule)
 
@@ -172,6 +172,6 @@ def vouches(rule: Rule, value: Value) -> bool:
     return rule.opaque or not (isinstance(value, CommandValue) and value.opaque)
 
 
-def _crosses(layer: Layer, rule: Rule, permission: str) -> bool:
+def _crosses(layer: Layer, rule: Rule) -> bool:
     """The one allow that passes from an ancestor to its descendants."""
-    return layer.lends_folders and permission == rule.permission == "external_directory"
+    return layer.lends_folders and rule.permission == "external_directory"
