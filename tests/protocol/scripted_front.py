@@ -28,7 +28,7 @@ from mcp_server.records import (
     Subject,
     TextPart,
 )
-from mcp_server.sessions.front import Caller, Ended, Open, Settled
+from mcp_server.sessions.front import Caller, Ended, Offered, Open, Settled
 from mcp_server.tools.base import ToolSpec
 
 
@@ -89,6 +89,9 @@ class ScriptedFront:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self.tools.values())
+
+    def agents(self) -> tuple[Offered, ...]:
+        return (Offered(name="explore", description="Looks."), Offered(name="writer", description="Writes."))
 
     async def open_root(self, caller: Caller, *, shared: bool) -> SessionRecord:
         root_id = SessionId(f"ses_{'shared' if shared else len(self.roots) + 1}")
