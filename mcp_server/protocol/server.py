@@ -8,6 +8,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_types import ListToolsResult, PaginatedRequestParams
 
+from mcp_server.protocol.agent_prompts import AgentPrompts
 from mcp_server.protocol.calls import CallerOf, Request, ToolCalls
 from mcp_server.protocol.instructions import INSTRUCTIONS
 from mcp_server.protocol.lines import Line, lifespan_of
@@ -17,7 +18,7 @@ from mcp_server.sessions.front import Front
 
 _NAME = "remit"
 _LIST_MILLISECONDS = 60_000
-"""How long a client may keep the list of tools: it changes with a restart only."""
+"""How long a client may keep a list: the tools change with a restart only, the agents with their files."""
 
 
 def build_server(
@@ -44,6 +45,7 @@ def build_server(
     """
     timing = timing or Timing()
     tools = listed(front.specs())
+    prompts = AgentPrompts(front)
     schemas = {tool.name: tool.input_schema for tool in tools}
 
     async def list_tools(ctx: Request, params: PaginatedRequestParams | None) -> ListToolsResult:
@@ -55,10 +57,12 @@ def build_server(
         title="Remit",
         description="Governed subagents: each works within a remit that is cut from its caller's.",
         instructions=INSTRUCTIONS,
-        cache_hints={"tools/list": CacheHint(ttl_ms=_LIST_MILLISECONDS)},
+        cache_hints={"tools/list": CacheHint(ttl_ms=_LIST_MILLISECONDS), "prompts/list": CacheHint(ttl_ms=_LIST_MILLISECONDS)},
         lifespan=lifespan_of(front, timing),
         get_tool_input_schema=schemas.get,
         on_list_tools=list_tools,
+        on_list_prompts=prompts.listed,
+        on_get_prompt=prompts.got,
         on_call_tool=ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock),
     )
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)

@@ -18,10 +18,11 @@ from mcp_server.sessions.answers import close_with
 from mcp_server.sessions.clientcalls import ClientCall, RootJournal, forget, keep, kept_call
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import call_digest
-from mcp_server.sessions.front import Caller, Ended, Settled
+from mcp_server.sessions.front import Caller, Ended, Offered, Settled
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.lookups import same_caller
 from mcp_server.sessions.roots import Roots
+from mcp_server.sessions.spawning import subagents
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.view import CARRIERS, Views
 from mcp_server.sessions.work import AnyTool, AwaitsChild, Work, key_of
@@ -55,6 +56,13 @@ class Desk:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
+
+    def agents(self) -> tuple[Offered, ...]:
+        found: dict[str, Offered] = {}
+        for workspace in self._deployment.workspaces:
+            for agent in subagents(self._deployment.rulebook.definitions(workspace)):
+                found.setdefault(agent.name, Offered(name=agent.name, description=agent.description))
+        return tuple(found[name] for name in sorted(found))
 
     # ---- roots ----------------------------------------------------------------------------------
 

@@ -48,11 +48,23 @@ class Open:
 Settled = Ended | Open
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offered:
+    """An agent that `task` may send, as far as a client needs to know it."""
+
+    name: str
+    description: str
+
+
 class Front(Protocol):
     """The door from the protocol to the sessions."""
 
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools of this deployment, in a fixed order. The same for every connection."""
+        ...
+
+    def agents(self) -> tuple[Offered, ...]:
+        """Those that `task` may send, by name, as the files say now. The same for every connection."""
         ...
 
     async def open_root(self, caller: Caller, *, shared: bool) -> SessionRecord:
