@@ -9,7 +9,7 @@ import anyio
 import structlog
 from anyio.abc import TaskGroup
 
-from mcp_server.errors import NoSuchHandle, RemitError
+from mcp_server.errors import NoSuchHandle, RemitError, StoreError
 from mcp_server.policy.values import CallId, ToolCall
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import Principal
@@ -152,7 +152,11 @@ class Desk:
             return
         key = key_of(call.parked)
         self._supervisor.wakeups.wait(call.call.id, [key], partial(self._go_on, call))
-        if await self._supervisor.is_over(key):
+        try:
+            over = await self._supervisor.is_over(key)
+        except StoreError:
+            return  # whoever watches the store looks again
+        if over:
             self._supervisor.wakeups.over(key)
 
     async def _progressed(self, call: ClientCall, text: str) -> None:

@@ -243,6 +243,16 @@ class Drive:
         """Close the run as cancelled, with what it has."""
         await self._end(RunState.CANCELLED, Cancelled(by=by, **await self._kept()))
 
+    async def end_broken(self) -> None:
+        """Close the run as failed, with what it has: the server met a fault of its own in it."""
+        if self._run.state is not RunState.RUNNING:
+            await self._save(RunState.RUNNING)
+        try:
+            kept = await self._kept()
+        except Exception:  # the same fault may be met in what is kept
+            kept = _Kept(partial="", refused=())
+        await self._end(RunState.FAILED, Failed(error="Remit failed in a way nobody expected; the server's log says how", **kept))
+
     async def set_down(self) -> None:
         """The server stops: keep the run for whoever starts next."""
         if self._run.state is RunState.RUNNING:

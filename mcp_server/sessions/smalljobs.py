@@ -62,5 +62,6 @@ async def job_turn(deployment: Deployment, job: Job, session: SessionRecord, tex
 async def name_session(deployment: Deployment, root: SessionRecord, task: str) -> None:
     """Give a root session that has no title the one that the `title` agent finds for its first task."""
     said = await small_job(deployment, "title", root, task)
-    if said:
-        await deployment.store.update_session(replace(root, title=" ".join(said.split())[:TITLE]))
+    current = await deployment.store.session(root.id, root.principal)  # it may have ended meanwhile
+    if said and current is not None:
+        await deployment.store.update_session(replace(current, title=" ".join(said.split())[:TITLE]))

@@ -93,9 +93,9 @@ class Supervisor:
         self._group.start_soon(self._drive, run_id, pulse, scope)
 
     def aside(self, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Do something that nobody waits for."""
+        """Do something that nobody waits for. What goes wrong with it is logged and no more."""
         if not self._stopping and self._group is not None:
-            self._group.start_soon(job)
+            self._group.start_soon(_unheeded, job)
 
     def _await_keys(self, run_id: RunId, keys: Sequence[str]) -> None:
         self.wakeups.wait(run_id, keys, partial(self.kick, run_id))
@@ -108,7 +108,9 @@ class Supervisor:
         except* LeaseLost:
             log.info("another process has taken the run", run=run_id)
         except* StoreError as errors:
-            log.error("the run could not be written down", run=run_id, errors=[str(error) for error in errors.exceptions])
+            log.error("the run could not be written down", run=run_id, errors=_texts(errors))
+        except* Exception as errors:
+            log.error("the run could not even be ended", run=run_id, exc_info=errors)
         finally:
             self._active.pop(run_id, None)
             self._idle.set()
@@ -143,11 +145,17 @@ class Supervisor:
 
     async def _acting(self, drive: Drive, run_id: RunId, scope: anyio.CancelScope, lease: Lease) -> Sequence[Parked]:
         parked: Sequence[Parked] | None = None
-        with scope:
-            async with anyio.create_task_group() as group:
-                group.start_soon(self._renew, lease, scope)
-                parked = await drive.advance()
-                group.cancel_scope.cancel()
+        try:
+            with scope:
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._renew, lease, scope)
+                    parked = await drive.advance()
+                    group.cancel_scope.cancel()
+        except* StoreError:
+            raise
+        except* Exception as errors:  # a fault of ours ends this run, not the server, which would meet it again at its next start
+            log.error("a run failed in a way nobody expected", run=run_id, exc_info=errors)
+            await drive.end_broken()
         if scope.cancel_called:
             await self._stopped(drive, run_id)
         await self._after(run_id)
@@ -251,3 +259,15 @@ class Supervisor:
 
 def _nobody(prompt: Prompt) -> None:
     """Before there are requests, none holds a prompt."""
+
+
+async def _unheeded(job: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    try:
+        await job()
+    except Exception:  # nobody waits for it
+        log.exception("a job that nobody waits for failed")
+
+
+def _texts(errors: BaseExceptionGroup[Exception]) -> list[str]:
+    """What was raised, out of the groups that it was raised in."""
+    return [text for error in errors.exceptions for text in (_texts(error) if isinstance(error, BaseExceptionGroup) else [str(error)])]
