@@ -44,8 +44,8 @@ class Table:
     """By length: what the text starts with."""
     tails: tuple[tuple[int, Mapping[str, int]], ...]
     blanket: int
-    others: tuple[tuple[int, wildcards.PatternTest], ...]
-    """The rest, last first."""
+    others: tuple[tuple[int, str, wildcards.PatternTest], ...]
+    """The rest, last first, each with a text that whatever it matches must hold: looking for that first is cheap."""
 
     def last(self, text: str) -> int:
         """The index of the last pattern that matches."""
@@ -57,10 +57,10 @@ class Table:
         for length, tails in self.tails:
             found = tails.get(text[-length:], NONE)
             best = max(best, found)
-        for index, test in self.others:
+        for index, needed, test in self.others:
             if index <= best:
                 break
-            if test(text):
+            if needed in text and test(text):
                 return index
         return best
 
@@ -71,7 +71,7 @@ def tabulate(patterns: Sequence[tuple[int, str]]) -> Table:
     heads: dict[int, dict[str, int]] = {}
     tails: dict[int, dict[str, int]] = {}
     blanket = NONE
-    others: list[tuple[int, wildcards.PatternTest]] = []
+    others: list[tuple[int, str, wildcards.PatternTest]] = []
     for index, pattern in sorted(patterns):
         for form in wildcards.forms(pattern):
             if form == "*":
@@ -83,7 +83,7 @@ def tabulate(patterns: Sequence[tuple[int, str]]) -> Table:
             elif form.startswith("*") and wildcards.plain(form[1:]):
                 tails.setdefault(len(form) - 1, {})[form[1:]] = index
             else:
-                others.append((index, wildcards.test_of(form)))
+                others.append((index, wildcards.longest_literal(form), wildcards.test_of(form)))
     return Table(exact=exact, heads=tuple(heads.items()), tails=tuple(tails.items()), blanket=blanket, others=tuple(reversed(others)))
 
 
@@ -97,6 +97,8 @@ class Compiled:
     """The denies and asks again, for file systems that do not tell case apart."""
     conditional: tuple[tuple[int, Rule], ...]
     """Rules with `when`, last first."""
+    relative: bool
+    """Some pattern has neither a root nor a `*` at its start. Only such a one can match a path as relative and not as absolute."""
 
 
 @lru_cache(maxsize=2048)
@@ -114,6 +116,7 @@ def compiled(held: Held, permission: str, path: bool, below: bool) -> Compiled:
         closes=tabulate(closes),
         folded=tabulate([(i, matching.fold(pattern)) for i, pattern in closes] if path else []),
         conditional=tuple(reversed([(i, rule) for i, rule in met if rule.when])),
+        relative=any(not matching.rooted(pattern) for _, _, pattern in plain),
     )
 
 
@@ -130,9 +133,9 @@ def last_match(layer: Layer, permission: str, value: Value, arguments: Mapping[s
 
 def _looked_up(lists: Compiled, rules: tuple[Rule, ...], value: Value, arguments: Mapping[str, Any]) -> Rule | None:
     best = NONE
-    for form in matching.exact_forms(value):
+    for form in matching.exact_forms(value, relative=lists.relative):
         best = max(best, lists.allows.last(form))
-    every = matching.all_forms(value)
+    every = matching.all_forms(value, relative=lists.relative)
     for form in every:
         best = max(best, lists.closes.last(form))
     if matching.ignores_case(value):

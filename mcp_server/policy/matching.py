@@ -34,7 +34,7 @@ def anchor(rule: Rule, workspace: str, home: str | None = None) -> Rule:
 
 def _anchored(rule: Rule, workspace: str, home: str | None) -> str | None:
     pattern = rule.pattern
-    if pattern == "" or pattern.startswith("*") or _ROOT.match(pattern):
+    if pattern == "" or rooted(pattern):
         return None
     for prefix in _HOME:
         if home is not None and pattern.startswith(prefix):
@@ -64,27 +64,32 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold()
 
 
-def exact_forms(value: Value) -> tuple[str, ...]:
-    """The forms that an allow may match."""
+def rooted(pattern: str) -> bool:
+    """Matches the absolute form of every path that it matches: it has a root, or a `*` in front that takes any."""
+    return pattern.startswith("*") or _ROOT.match(pattern) is not None
+
+
+def exact_forms(value: Value, *, relative: bool = True) -> tuple[str, ...]:
+    """The forms that an allow may match; `relative` False: without a path's relative form."""
     match value:
+        case PathValue():
+            return (value.resolved, value.relative) if relative and value.relative is not None else (value.resolved,)
         case PlainValue() | SpawnValue() | CommandValue():
             return (value.text,)
-        case PathValue():
-            return (value.resolved,) if value.relative is None else (value.resolved, value.relative)
         case _:
             assert_never(value)
 
 
-def all_forms(value: Value) -> tuple[str, ...]:
+def all_forms(value: Value, *, relative: bool = True) -> tuple[str, ...]:
     """The forms that a deny or ask may match, case told apart."""
     match value:
+        case PathValue():
+            exact = exact_forms(value, relative=relative)
+            return exact if value.unresolved == value.resolved else (*exact, value.unresolved)
         case PlainValue() | SpawnValue():
             return (value.text,)
         case CommandValue():
             return (value.text, *value.forms) if value.forms else (value.text,)
-        case PathValue():
-            exact = exact_forms(value)
-            return exact if value.unresolved == value.resolved else (*exact, value.unresolved)
         case _:
             assert_never(value)
 

@@ -63,13 +63,9 @@ def touches(rule: Rule, region: Region) -> bool:
     if region.permission == "bash" and rule.action is not Action.ALLOW:
         return True  # a deny or ask matches forms of a command that its text does not show
     pattern = matching.pattern_for(rule, path=region.path)
-    if region.path and not (_fixed(pattern) and _fixed(region.pattern)):
+    if region.path and not (matching.rooted(pattern) and matching.rooted(region.pattern)):
         return True  # one is relative, the other may not be
     return wildcards.may_overlap(matching.fold(pattern), matching.fold(region.pattern))
-
-
-def _fixed(pattern: str) -> bool:
-    return pattern.startswith(("*", "/")) or pattern[1:3] == ":/"
 
 
 def closed(layer: Layer, region: Region) -> bool:

@@ -11,6 +11,7 @@ from functools import lru_cache
 PatternTest = Callable[[str], bool]
 
 _RUN = re.compile(r"\*+")
+_WILD = re.compile(r"[*?]")
 
 
 def plain(text: str) -> bool:
@@ -27,6 +28,11 @@ def forms(pattern: str) -> tuple[str, ...]:
     """The pattern, and the pattern without its trailing ` *`, which is optional. Runs of `*` become one."""
     folded = _RUN.sub("*", pattern)
     return (folded, folded[:-2]) if folded.endswith(" *") else (folded,)
+
+
+def longest_literal(form: str) -> str:
+    """The longest run without a wildcard: whatever the form matches holds it."""
+    return max(_WILD.split(form), key=len)
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -88,9 +94,6 @@ def _swallows(wide: str, narrow: str) -> bool:
 def may_overlap(one: str, other: str) -> bool:
     """Some text may match both. Sound the other way: False is certain, True may only mean not plainly apart."""
     return any(_compatible(a, b) for a in forms(one) for b in forms(other))
-
-
-_WILD = re.compile(r"[*?]")
 
 
 def _compatible(one: str, other: str) -> bool:
