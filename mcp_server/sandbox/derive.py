@@ -1,0 +1,290 @@
+"""From a session's own authority to the profile its commands run in. Pure, given the ground and a way to look.
+
+Never wider than the rules: what cannot be said with places of the file system is left closed, or named in `unheld`.
+A child's profile is no wider than its ancestors', because its authority holds their ceilings.
+"""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mcp_server.policy import wildcards
+from mcp_server.policy.chain import Authority
+from mcp_server.policy.decide import decide
+from mcp_server.policy.layers import heard
+from mcp_server.policy.matching import pattern_for
+from mcp_server.policy.values import Action, LayerKind, Request
+from mcp_server.sandbox import regions
+from mcp_server.sandbox.ground import Ground
+from mcp_server.sandbox.looking import Look, Names, TooMany
+from mcp_server.sandbox.profile import Limits, Place, Profile, depth, within
+from mcp_server.sandbox.regions import Closing, Said
+from mcp_server.sandbox.usual import GIT_PROGRAMS, HOME_ONLY, SERVER_SECRETS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """What a person, shown it, allowed this very line. Lifts asks, never a deny."""
+
+    edits: bool = False
+    """The prompt said that the line may write wherever `edit` asks; not protected paths."""
+    written: tuple[str, ...] = ()
+    """Paths that the prompt named as written, protected ones too. Absolute, resolved."""
+    read: tuple[str, ...] = ()
+    """Paths that the prompt named as read."""
+    network: bool = False
+    """The prompt said that the line uses the network."""
+
+
+NOTHING = Approval()
+"""What a line has that nobody was asked about."""
+
+
+def profile_for(
+    authority: Authority,
+    ground: Ground,
+    *,
+    look: Look,
+    temporary: str,
+    environment: Mapping[str, str],
+    approval: Approval = NOTHING,
+    limits: Limits | None = None,
+) -> Profile:
+    """The profile of one command, as the rules stand now. `temporary` is a folder of the session; it must exist."""
+    drawing = _Drawing(authority=authority, ground=ground, approval=approval)
+    workspace = drawing.said("edit", ground.workspace)
+    visible = drawing.visible()
+    writable = drawing.writable(workspace)
+    found = _looked(drawing, look, visible, writable)
+    protected = drawing.protected(writable, found)
+    network, why_network = drawing.network()
+    return Profile(
+        workspace=ground.workspace,
+        visible=visible,
+        writable=writable,
+        protected=protected,
+        hidden=drawing.hidden(visible, found),
+        unheld=(*drawing.unheld(writable), *found.problems),
+        network=network,
+        why_network=why_network,
+        why_read_only="" if any(place.path == ground.workspace for place in writable) else workspace.because,
+        temporary=temporary,
+        environment={name: text for name, text in environment.items() if name not in SERVER_SECRETS},
+        limits=limits or Limits(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    paths: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Drawing:
+    """One profile being drawn."""
+
+    authority: Authority
+    ground: Ground
+    approval: Approval
+    heard: dict[tuple[str, str], Said] = field(default_factory=dict[tuple[str, str], Said])
+    """What was found out already."""
+
+    # ---- verdicts -------------------------------------------------------------------------------
+
+    def said(self, permission: str, folder: str) -> Said:
+        found = self.heard.get((permission, folder))
+        if found is None:
+            found = self.heard[permission, folder] = regions.of_folder(self.authority, permission, folder, self.ground.workspace)
+        return found
+
+    def inside(self, path: str) -> bool:
+        return within(path, self.ground.workspace)
+
+    def _open(self, permission: str, folder: str, *, asks: bool = False) -> bool:
+        """Is all of the folder open but for the closings?"""
+        needed = (permission,) if self.inside(folder) else (permission, "external_directory")
+        said = [self.said(each, folder).action for each in needed]
+        return all(action is Action.ALLOW or (asks and action is Action.ASK) for action in said)
+
+    def _verdict(self, permission: str, path: str) -> tuple[Action, bool, str]:
+        """Of one path: the action, whether the guard asks, and why."""
+        value = regions.path_value(path, self.ground.workspace)
+        asked = [Request(permission=permission, values=(value,))]
+        if not value.inside:
+            asked.append(Request(permission="external_directory", values=(value,)))
+        verdict = decide(self.authority, asked)
+        worst = max(verdict.parts, key=lambda part: part.action)
+        rules = [(each.layer, each.rule) for each in worst.deciding if each.rule is not None]
+        because = regions.in_words(rules[0][0].owner, rules[0][1]) if rules else f"no rule allows `{permission}` here"
+        return verdict.action, any(layer.kind is LayerKind.GUARD for layer, _ in rules), because
+
+    def _writes(self, path: str) -> tuple[bool, str]:
+        """May this one path be written, and if not, why?"""
+        action, guarded, because = self._verdict("edit", path)
+        if action is Action.ASK:
+            return _covered(path, self.approval.written) or (self.approval.edits and not guarded), because
+        return action is Action.ALLOW, because
+
+    def _reads(self, path: str) -> tuple[bool, str]:
+        action, _, because = self._verdict("read", path)
+        return action is Action.ALLOW or (action is Action.ASK and _covered(path, self.approval.read)), because
+
+    # ---- places ---------------------------------------------------------------------------------
+
+    def visible(self) -> tuple[Place, ...]:
+        """What programs need, the workspace, and whatever else `read` allows as a whole."""
+        ground = self.ground
+        if self._open("read", "/"):
+            return (Place(path="/", because=self.said("external_directory", "/").because),)
+        shown = [Place(path=path, because="programs need it") for path in ground.shown]
+        lent = [folder for folder in (ground.workspace, *self._named("read", "external_directory")) if self._open("read", folder)]
+        shown += [Place(path=folder, because=self.said("read", folder).because) for folder in lent]
+        shown += [Place(path=path, because="named in the prompt") for path in self.approval.read if self._reads(path)[0]]
+        return _once(shown)
+
+    def writable(self, workspace: Said) -> tuple[Place, ...]:
+        """The workspace, and folders that rules name. Those that lie in each other are told apart when all are known."""
+        places: list[Place] = []
+        for folder in (self.ground.workspace, *self._named("edit")):
+            if self._open("edit", folder, asks=self.approval.edits):
+                because = workspace.because if folder == self.ground.workspace else self.said("edit", folder).because
+                places.append(Place(path=folder, because=because))
+        places += [Place(path=path, because="named in the prompt") for path in self.approval.written if self._writes(path)[0]]
+        return _once(places)
+
+    def _named(self, *permissions: str) -> tuple[str, ...]:
+        """Folders and files that an allow, or a ruling, names without a wildcard before the end."""
+        rules = [rule for layer in self.authority.layers for rule in heard(layer)]
+        rules += [ruling.rule for ruling in self.authority.rulings]
+        named: list[str] = []
+        for rule in rules:
+            if rule.action is Action.ALLOW and any(wildcards.matches(rule.permission, each) for each in permissions):
+                literal = _literal(pattern_for(rule, path=True))
+                if literal is not None and literal != "/":
+                    named.append(literal)
+        return tuple(dict.fromkeys(named))
+
+    def closings(self, permission: str, folders: Iterable[str]) -> tuple[Closing, ...]:
+        """What closes a part of any of them."""
+        every = (closing for folder in folders for closing in self.said(permission, folder).closings)
+        return tuple({id(closing.rule): closing for closing in every}.values())
+
+    def protected(self, writable: tuple[Place, ...], found: _Found) -> tuple[Place, ...]:
+        """Read-only in what is writable: what rules name, there or not, and what was found."""
+        roots = [place.path for place in writable]
+        candidates: list[str] = []
+        for root in roots:
+            for closing in self.said("edit", root).closings:
+                candidates += self._stands_for(pattern_for(closing.rule, path=True), root)
+        candidates += [path for written in self.approval.written if os.path.basename(written) == ".git" for path in _programs_of(written)]
+        candidates += found.paths
+        places: list[Place] = []
+        for path in sorted(dict.fromkeys(candidates), key=depth):
+            if any(within(path, root) for root in roots) and path not in self.approval.written:
+                kept = self._keeps(path, places)
+                places += [] if kept is None else [kept]
+        return tuple(places)
+
+    def _stands_for(self, pattern: str, root: str) -> tuple[str, ...]:
+        """The places of a root that a closing pattern names, there or not. A mere name is kept from being made in the workspace
+        itself, where programs look for it; deeper down it is kept where it is found.
+        """
+        literal = _literal(pattern)
+        if literal is not None:
+            return (literal,)
+        name = pattern.removesuffix("/*").removeprefix("*/")
+        named = root == self.ground.workspace and pattern.startswith("*/") and name and wildcards.plain(name)
+        named = named and (root == self.ground.home or name not in HOME_ONLY)
+        return (f"{root}/{name}",) if named else ()
+
+    def _keeps(self, path: str, above: Sequence[Place]) -> Place | None:
+        """Whether it must be kept from writing, unless a folder above already is."""
+        if any(within(path, place.path) for place in above):
+            return None
+        if any(path in _programs_of(written) for written in self.approval.written):
+            return Place(path=path, because="it names programs that git runs")
+        for each in (path, f"{path}/{regions.NOBODY}"):
+            if not _covered(each, self.approval.written) and (words := regions.guards(self.authority, each, self.ground.workspace)):
+                return Place(path=path, because=words)
+            may, because = self._writes(each)
+            if not may:
+                return Place(path=path, because=because)
+        return None
+
+    def hidden(self, visible: tuple[Place, ...], found: _Found) -> tuple[Place, ...]:
+        """Secrets, and what `read` denies or asks."""
+        places = [Place(path=path, because="it holds secrets") for path in self.ground.secrets]
+        roots = [place.path for place in visible]
+        named = [path for root in roots for path in self._closed_reads(root)]
+        for path in dict.fromkeys((*named, *found.paths)):
+            may, because = self._reads(path)
+            if not may and any(within(path, root) for root in roots):
+                places.append(Place(path=path, because=because))
+        return tuple(place for place in _once(places) if not _covered(place.path, self.approval.read) or not self._reads(place.path)[0])
+
+    def _closed_reads(self, root: str) -> list[str]:
+        literals = [_literal(pattern_for(closing.rule, path=True)) for closing in self.said("read", root).closings]
+        return [path for path in literals if path is not None]
+
+    # ---- the rest -------------------------------------------------------------------------------
+
+    def unheld(self, writable: tuple[Place, ...]) -> tuple[str, ...]:
+        """Rules of people on names that a command could make anew. The guard's own are held where they matter: at the root."""
+        closings = self.closings("edit", (place.path for place in writable))
+        loose = (each for each in closings if each.kind is not LayerKind.GUARD and _literal(pattern_for(each.rule, path=True)) is None)
+        return tuple(f"{each.words}: files that are there are kept, but new ones of such a name could be made" for each in loose)
+
+    def network(self) -> tuple[bool, str]:
+        """Wholly allowed, or approved with the line and denied nowhere."""
+        said = regions.of_network(self.authority)
+        if said.action is Action.ALLOW and not said.closings:
+            return True, said.because
+        denies = [closing for closing in said.closings if closing.rule.action is Action.DENY]
+        if self.approval.network and said.action is not Action.DENY and not denies:
+            return True, "approved with this line"
+        return False, (denies or said.closings)[0].words if said.action is Action.ALLOW else said.because
+
+
+def _looked(drawing: _Drawing, look: Look, visible: tuple[Place, ...], writable: tuple[Place, ...]) -> _Found:
+    """One look through what people work in, for all patterns together. Folders of the system are not looked through."""
+    shown = set(drawing.ground.shown) | {"/"}
+    roots = [place.path for place in (*visible, *writable) if place.path not in shown]
+    roots += [drawing.ground.workspace] if any(place.path == "/" for place in visible) else []
+    tops = [root for root in dict.fromkeys(roots) if not any(root != other and within(root, other) for other in roots)]
+    paths: list[str] = []
+    problems: list[str] = []
+    for top in tops:
+        names = Names()
+        within_top = [place.path for place in writable if within(place.path, top)]
+        for closing in (*drawing.closings("read", (top,)), *drawing.closings("edit", within_top)):
+            pattern = pattern_for(closing.rule, path=True)
+            if _literal(pattern) is None:
+                names.add(pattern)
+        try:
+            paths += look(top, names) if names else ()
+        except TooMany:
+            problems.append(f"{top} holds too many files to find those that rules name")
+    return _Found(paths=tuple(dict.fromkeys((*paths, *map(os.path.realpath, paths)))), problems=tuple(problems))
+
+
+def _literal(pattern: str) -> str | None:
+    """The one place that a pattern stands for: itself, or the folder before `/*`. None: more than one."""
+    base = pattern.removesuffix("/*")
+    return (base or "/") if base.startswith("/") and wildcards.plain(base) else None
+
+
+def _programs_of(git: str) -> tuple[str, ...]:
+    return tuple(f"{git}/{name}" for name in GIT_PROGRAMS) if os.path.basename(git) == ".git" else ()
+
+
+def _covered(path: str, approved: Sequence[str]) -> bool:
+    return any(within(path, each) for each in approved)
+
+
+def _once(places: Iterable[Place]) -> tuple[Place, ...]:
+    """The first of each path."""
+    kept: dict[str, Place] = {}
+    for place in places:
+        kept.setdefault(place.path, place)
+    return tuple(kept.values())

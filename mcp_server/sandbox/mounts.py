@@ -1,0 +1,140 @@
+"""From a profile to mounts in their order. Looks whether paths exist; mounts nothing."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from mcp_server.sandbox.profile import Access, Place, Profile, depth, parents, within
+
+
+class Put(Enum):
+    """What is put at a path."""
+
+    SHOW = auto()
+    """The host's, read-only."""
+    LINK = auto()
+    """A link with this target."""
+    WRITE = auto()
+    """The host's, writable, held by descriptor."""
+    KEEP = auto()
+    """The host's, read-only, held by descriptor, in something writable."""
+    COVER = auto()
+    """An empty folder that exists in memory alone."""
+    SEAL = auto()
+    """An empty folder that nobody may enter."""
+    BLANK = auto()
+    """A file that cannot be read."""
+    SCRATCH = auto()
+    """A writable folder that exists in memory alone."""
+    DEVICES = auto()
+    PROCESSES = auto()
+    CLOSE = auto()
+    """From now on read-only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mount:
+    """One step."""
+
+    put: Put
+    path: str
+    source: str = ""
+
+
+ROOT_MADE = ("/dev", "/proc", "/tmp", "/run")  # noqa: S108 - stands in the sandbox
+"""What the sandbox has of its own."""
+
+
+def absent(profile: Profile) -> tuple[str, ...]:
+    """Protected paths that do not exist, in folders that do."""
+    return tuple(
+        place.path for place in profile.protected if not os.path.lexists(place.path) and os.path.isdir(os.path.dirname(place.path))
+    )
+
+
+def linked(profile: Profile) -> tuple[str, ...]:
+    """Protected paths that are links, where the link itself could be replaced."""
+    return tuple(place.path for place in profile.protected if os.path.islink(place.path))
+
+
+def mounts(profile: Profile, missing: Sequence[str], sockets: Sequence[str]) -> list[Mount]:
+    """All of them: the outermost first, so that the deepest decides."""
+    steps = [*_visible(profile), *_writable(profile), *_protected(profile, missing), *_hidden(profile, sockets)]
+    steps.sort(key=lambda step: depth(step.path))  # stable: of the same path the later list lies on top
+    whole = any(place.path == "/" for place in profile.visible)
+    first, rest = ([step for step in steps if step.path == "/"], [step for step in steps if step.path != "/"])
+    close = [] if whole else [Mount(put=Put.CLOSE, path="/")]
+    return [*first, *_own(profile), *rest, *close]
+
+
+def _own(profile: Profile) -> Iterator[Mount]:
+    yield Mount(put=Put.DEVICES, path="/dev")
+    yield Mount(put=Put.PROCESSES, path="/proc")
+    yield Mount(put=Put.WRITE, path="/tmp", source=profile.temporary)  # noqa: S108 - the sandbox's own
+    yield Mount(put=Put.SCRATCH, path="/run")
+    if profile.network:
+        # Names are looked up through a file that often lies in /run.
+        real = os.path.realpath("/etc/resolv.conf")
+        if within(real, "/run"):
+            yield Mount(put=Put.SHOW, path=real, source=real)
+    home = profile.environment.get("HOME", "")
+    if home.startswith("/") and profile.access(home) is Access.HIDDEN and home not in ("/", "/tmp", "/run"):  # noqa: S108 - compared
+        yield Mount(put=Put.SCRATCH, path=home)
+
+
+def _visible(profile: Profile) -> Iterator[Mount]:
+    for place in profile.visible:
+        if place.path in ROOT_MADE or _inherits(profile.visible, place):
+            continue
+        if os.path.islink(place.path):
+            yield Mount(put=Put.LINK, path=place.path, source=os.readlink(place.path))
+        elif os.path.exists(place.path):
+            # What an agent could have swapped is held by descriptor.
+            pinned = within(place.path, profile.workspace) and place.path != profile.workspace
+            yield Mount(put=Put.KEEP if pinned else Put.SHOW, path=place.path, source=place.path)
+
+
+def _inherits(places: Sequence[Place], place: Place) -> bool:
+    """A folder above it is shown already."""
+    return any(other.path != place.path and within(place.path, other.path) for other in places)
+
+
+def _writable(profile: Profile) -> Iterator[Mount]:
+    roots = [place.path for place in profile.writable if os.path.exists(place.path) and not os.path.islink(place.path)]
+    for root in roots:
+        yield Mount(put=Put.WRITE, path=root, source=root)
+    kept = [place.path for place in profile.protected] + [place.path for place in profile.hidden]
+    # A folder on the way could be renamed, and another put in its place; a mount cannot.
+    between = {folder: None for root in roots for path in kept if within(path, root) for folder in parents(path, root)}
+    for folder in between:
+        if folder not in roots and folder not in kept and profile.access(folder) is Access.WRITE and os.path.isdir(folder):
+            yield Mount(put=Put.WRITE, path=folder, source=folder)
+
+
+def _protected(profile: Profile, missing: Sequence[str]) -> Iterator[Mount]:
+    for place in profile.protected:
+        if place.path in missing:
+            yield Mount(put=Put.COVER, path=place.path)
+        elif os.path.lexists(place.path) and not os.path.islink(place.path):
+            yield Mount(put=Put.KEEP, path=place.path, source=place.path)
+
+
+def _hidden(profile: Profile, sockets: Sequence[str]) -> Iterator[Mount]:
+    for place in profile.hidden:
+        if not _shown(profile, place.path) or os.path.islink(place.path):
+            continue
+        if os.path.isdir(place.path):
+            yield Mount(put=Put.SEAL, path=place.path)
+        elif os.path.exists(place.path):
+            yield Mount(put=Put.BLANK, path=place.path)
+    for path in sockets:
+        if not any(within(path, made) for made in ROOT_MADE) and profile.access(path) is not Access.HIDDEN and os.path.lexists(path):
+            yield Mount(put=Put.BLANK, path=path)
+
+
+def _shown(profile: Profile, path: str) -> bool:
+    """Something above it is mounted, so that it could be seen."""
+    above = [place.path for place in (*profile.visible, *profile.writable) if within(path, place.path)]
+    seals = [place.path for place in profile.hidden if place.path != path and within(path, place.path)]
+    return bool(above) and not any(depth(seal) >= max(map(depth, above)) for seal in seals)

@@ -1,0 +1,140 @@
+"""Empty folders that stand where a protected path does not exist, for as long as commands run that must not make it.
+
+A path can be covered only if something is there to cover. Counted across processes by locks in a folder of Remit's state: a lock
+ends with its process, so that what a crash left behind is known and taken away by whoever comes next. Never takes away what is
+not empty, and never anything that it did not make.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from mcp_server.settings.places import private_folder
+
+
+class Placeholders:
+    """Those of one user. Several servers may share the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def put(self, paths: Sequence[str]) -> "Placed":
+        """Make those that are absent, and hold all of them until `Placed.take`.
+
+        Raises:
+            OSError: One cannot be made.
+        """
+        private_folder(self._folder)
+        placed = Placed(self._folder, paths)
+        placed.hold()
+        return placed
+
+    def sweep(self) -> tuple[str, ...]:
+        """Take away what no running command holds. Returns what was taken away."""
+        if not self._folder.is_dir():
+            return ()
+        with _alone(self._folder):
+            return _take_away(self._folder)
+
+
+class Placed:
+    """One command's hold."""
+
+    def __init__(self, folder: Path, paths: Sequence[str]) -> None:
+        self._folder = folder
+        self._paths = tuple(paths)
+        self._held: int | None = None
+        self._ledger: Path | None = None
+
+    def hold(self) -> None:
+        """Write down what is made before it is made, so that a crash in between leaves nothing unknown."""
+        with _alone(self._folder):
+            # A name of its own a hold: the process alone would not tell two commands apart.
+            name = hashlib.sha256(os.urandom(16)).hexdigest()[:24]
+            self._ledger = self._folder / f"{name}.json"
+            self._held = os.open(self._ledger, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            known = _made(self._folder)
+            mine = [path for path in self._paths if path in known or not os.path.lexists(path)]
+            os.write(self._held, json.dumps(mine).encode())
+            try:
+                for path in mine:
+                    with suppress(FileExistsError):
+                        os.mkdir(path, 0o755)
+            except OSError:
+                self._release()
+                raise
+
+    def take(self) -> None:
+        """The command has ended. May be called twice."""
+        if self._held is not None:
+            with _alone(self._folder):
+                self._release()
+
+    def _release(self) -> None:
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
+        _take_away(self._folder)
+
+
+@contextmanager
+def _alone(folder: Path) -> Generator[None]:
+    """One at a time over all processes; held for some file operations only."""
+    lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _made(folder: Path) -> set[str]:
+    """All that any ledger names."""
+    return {path for ledger in folder.glob("*.json") for path in _read(ledger)}
+
+
+def _read(ledger: Path) -> list[str]:
+    try:
+        named = json.loads(ledger.read_text(encoding="utf-8") or "[]")
+    except (OSError, ValueError):
+        return []  # cut short by a crash before anything was made
+    return [path for path in named if isinstance(path, str)] if isinstance(named, list) else []  # pyright: ignore[reportUnknownVariableType] - JSON
+
+
+def _take_away(folder: Path) -> tuple[str, ...]:
+    """Remove the ledgers that nobody holds, and the empty folders that only they named."""
+    live: set[str] = set()
+    dead: list[tuple[Path, list[str]]] = []
+    for ledger in folder.glob("*.json"):
+        with suppress(FileNotFoundError):
+            named = _read(ledger)
+            if _is_held(ledger):
+                live |= set(named)
+            else:
+                dead.append((ledger, named))
+    gone: list[str] = []
+    for ledger, named in dead:
+        for path in named:
+            if path not in live:
+                # Only an empty folder can be removed so: what somebody put there stays, and so does it.
+                with suppress(OSError):
+                    os.rmdir(path)
+                    gone.append(path)
+        ledger.unlink(missing_ok=True)
+    return tuple(gone)
+
+
+def _is_held(ledger: Path) -> bool:
+    descriptor = os.open(ledger, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

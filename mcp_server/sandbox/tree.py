@@ -1,0 +1,94 @@
+"""Find the processes of one command, wherever they have gone. Linux: elsewhere there is no `/proc` to read.
+
+Known by descent, by session, by a mark in their environment and by the output they hold open; and where the sandbox can tell
+which are its own, by that, which nothing sheds.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROC = Path("/proc")
+
+_ENDED = (b"Z", b"X")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A process by number and start, so that a number given again is not taken for it."""
+
+    pid: int
+    started: str
+
+
+@dataclass(slots=True)
+class Tree:
+    """The processes of one command."""
+
+    leader: int
+    mark: bytes
+    pipe: str
+    """What a link to the command's output reads."""
+    own: Callable[[Sequence[int]], frozenset[int]] | None
+    """See `Started.own`."""
+    known: set[Seen] = field(default_factory=set[Seen])
+
+    def alive(self) -> set[Seen]:
+        """Those running now, and remembered from now on."""
+        table = _processes()
+        if self.own is not None:
+            own = self.own([seen.pid for seen in table])
+            return {seen for seen in table if seen.pid in own}
+        mine = {seen for seen in self.known if seen in table}
+        for seen, (parent, group, session) in table.items():
+            if self.leader in (seen.pid, parent, group, session) or _marked(seen.pid, self.mark) or _writes(seen.pid, self.pipe):
+                mine.add(seen)
+        while more := {seen for seen, (parent, _, _) in table.items() if seen not in mine and parent in {one.pid for one in mine}}:
+            mine |= more
+        self.known |= mine
+        return mine
+
+
+def known_here() -> bool:
+    """Can processes be found on this machine?"""
+    return PROC.joinpath("self", "stat").exists()
+
+
+def send(processes: Iterable[Seen], number: signal.Signals) -> None:
+    """A signal to each of them that is still there."""
+    for seen in processes:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(seen.pid, number)
+
+
+def _processes() -> dict[Seen, tuple[int, int, int]]:
+    """Every process but zombies: parent, group and session."""
+    table: dict[Seen, tuple[int, int, int]] = {}
+    for name in os.listdir(PROC):
+        if not name.isdigit():
+            continue
+        with suppress(OSError, IndexError):
+            # The name in brackets may hold spaces and brackets; what follows the last one is numbers.
+            fields = (PROC / name / "stat").read_bytes().rpartition(b")")[2].split()
+            if fields[0] not in _ENDED:
+                started = fields[19].decode()
+                table[Seen(int(name), started)] = (int(fields[1]), int(fields[2]), int(fields[3]))
+    return table
+
+
+def _marked(pid: int, mark: bytes) -> bool:
+    try:
+        return mark in (PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def _writes(pid: int, pipe: str) -> bool:
+    for descriptor in ("1", "2"):
+        with suppress(OSError):
+            if os.readlink(PROC / str(pid) / "fd" / descriptor) == pipe:
+                return True
+    return False
