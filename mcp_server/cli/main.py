@@ -15,6 +15,7 @@ COMMANDS = {
     "trust": "mcp_server.cli.trust:trust",
     "audit": "mcp_server.cli.audit:audit",
     "explain": "mcp_server.cli.explain:explain",
+    "install": "mcp_server.cli.install:install",
     "doctor": "mcp_server.cli.doctor:doctor",
     "demo": "mcp_server.cli.demo.command:demo",
     "test": "mcp_server.cli.test_files:test_files",
