@@ -83,3 +83,9 @@ def test_a_read_only_command_is_allowed_at_silence_and_not_where_a_rule_could_sp
     assert verdict_of((member(0),), ls).action is Action.ALLOW
     assert verdict_of((member(0, "bash ls ask"),), ls).action is Action.ASK
     assert verdict_of((member(0),), asks_for("bash", command("ls", read_only=True, opaque=True))).action is Action.ASK
+
+
+def test_an_ask_for_the_command_itself_does_not_hide_what_else_its_layer_says():
+    assert decided("edit * deny", "bash make ask", requests=MAKE) == (Action.DENY, Step.DENY)
+    (part,) = verdict_of((member(0, "edit secret/* ask", "bash make ask"),), MAKE).parts
+    assert [str(ask) for ask in part.asks] == ["agent agent0: bash make ask", "agent agent0: edit secret/* ask"]

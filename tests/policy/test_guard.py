@@ -2,8 +2,8 @@ import pytest
 
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.guard import guard_rules
-from mcp_server.policy.values import Action, Mode
-from tests.policy.universe import HOME, WORKSPACE, asks_for, command, member, path, verdict_of
+from mcp_server.policy.values import Action, Mode, Reach
+from tests.policy.universe import HOME, WORKSPACE, asks_for, command, member, path, ruling, verdict_of
 
 STATE = f"{HOME}/.local/state/remit"
 GUARDED = Commons(workspace=WORKSPACE, guard=guard_rules(WORKSPACE, HOME, STATE, (f"{HOME}/.config/remit", "/etc/remit")))
@@ -80,3 +80,18 @@ def test_plans_are_free_in_their_own_workspace_alone_and_where_its_name_holds_a_
     starred = Commons(workspace="/w*", guard=guard_rules("/w*", HOME, STATE))
     assert verdict_of(EVERYTHING, asks_for("edit", path(".remit/plans/a.md")), starred).action is Action.ALLOW
     assert verdict_of(EVERYTHING, asks_for("edit", path("/wx/.remit/plans/a.md")), starred).action is Action.ASK
+
+
+def test_a_protected_path_is_opened_by_a_ruling_for_the_one_call_and_by_no_standing_one():
+    requests = asks_for("edit", path(".git/config"))
+    shown = verdict_of(EVERYTHING, requests, GUARDED).asks
+    found = {
+        reach: verdict_of(EVERYTHING, requests, GUARDED, (ruling(0, reach, shown, "edit .git/config allow"),)).action for reach in Reach
+    }
+    assert found == {Reach.ONCE: Action.ALLOW, Reach.SESSION: Action.ASK, Reach.TREE: Action.ASK}
+
+
+def test_a_secret_may_be_opened_by_a_standing_ruling_that_showed_the_guards_ask():
+    requests = asks_for("read", path(".env"))
+    shown = verdict_of(EVERYTHING, requests, GUARDED).asks
+    assert verdict_of(EVERYTHING, requests, GUARDED, (ruling(0, Reach.SESSION, shown, "read .env allow"),)).action is Action.ALLOW
