@@ -1,23 +1,40 @@
 """Every provider's adapter against a server of its own wire format: the same behaviour from each, whole and in pieces."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-from starlette.responses import Response
+from genai_prices import Usage as PricedUsage
+from genai_prices import calc_price
+from starlette.responses import JSONResponse, Response
 
 from mcp_server.errors import AnswerWithheld, ProviderFailed
-from mcp_server.records import Ending, ModelTurn
+from mcp_server.records import Ending, ModelTurn, Usage
 from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.base import MALFORMED, TurnRequest
 from mcp_server.sessions.models.endpoints import ProviderConfig, ProviderLimits
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from tests.models.transcripts import ended, request, stored, task
-from tests.models.wire_forms import FORMS, OUT, PLAIN, READ, WRITTEN, Anthropic, Form, Given
-from tests.models.wire_server import WireServer, wire_server
+from tests.models.wire_forms import (
+    FORMS,
+    OUT,
+    PLAIN,
+    READ,
+    WRITTEN,
+    Anthropic,
+    Compatible,
+    Form,
+    Given,
+    Google,
+    Ollama,
+    OpenAIChat,
+    OpenAIResponses,
+)
+from tests.models.wire_server import WireServer, body_of, wire_server
 
 KEY = "sk-test-0123456789abcdef"
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -145,7 +162,7 @@ async def test_an_image_reaches_the_provider_as_an_image(form: Form, stream: boo
 
 @every_form
 async def test_a_stream_that_breaks_off_is_no_answer(form: Form) -> None:
-    whole = b"".join([chunk async for chunk in _chunks(form.answer(Given(text="Half of it is here."), stream=True))])
+    whole = await body_of(form.answer(Given(text="Half of it is here."), stream=True))
     half = whole[: whole.index(b"\n\n", len(whole) // 3) + 2]
     broken = [Response(half, media_type="text/event-stream") for _ in range(3)]
     async with wire_server(*broken) as server:
@@ -153,6 +170,98 @@ async def test_a_stream_that_breaks_off_is_no_answer(form: Form) -> None:
             await ask(server, form, asked(form, stream=True))
 
 
-async def _chunks(response: Any) -> Any:
-    async for chunk in response.body_iterator:
-        yield chunk if isinstance(chunk, bytes) else chunk.encode()
+async def test_a_call_that_google_itself_could_not_read_is_asked_for_again() -> None:
+    form, pauses = Google(), Pauses()
+    candidate: dict[str, Any] = {"content": {}, "finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}
+    for bad in (JSONResponse({"candidates": [candidate]}), form.answer(Given(calls=[("m1", "read", ["a.md"])]), stream=False)):
+        async with wire_server(bad, form.answer(Given(text="ok"), stream=False)) as server:
+            turn = await ask(server, form, asked(form), pauses)
+        assert turn.text == "ok"
+    assert pauses.seconds == [1.0, 1.0]
+
+
+# ---- prompt caching ------------------------------------------------------------------------------
+
+
+def marks(value: Any) -> int:
+    """How many cache marks lie anywhere in a body."""
+    return json.dumps(value).count('"cache_control"')
+
+
+async def test_anthropic_is_asked_to_cache_tools_system_and_the_growing_conversation() -> None:
+    form = Anthropic()
+    async with wire_server(form.answer(Given(text="ok"), stream=False)) as server:
+        turn = await ask(server, form, asked(form))
+    body = server.bodies[0]
+    assert (marks(body["tools"][-1]), marks(body["system"]), body["cache_control"]["type"]) == (1, 1, "ephemeral")
+    assert turn.usage.cache_written_tokens == WRITTEN
+
+
+async def test_an_agent_may_say_how_long_its_cache_lasts_or_that_there_is_none() -> None:
+    form = Anthropic()
+    for cache, expected in (("1h", '"1h"'), (False, None)):
+        async with wire_server(form.answer(Given(text="ok"), stream=False)) as server:
+            await ask(server, form, request(stored([task()]), model=f"anthropic:{form.model}", options={"cache": cache, "max_tokens": 900}))
+        sent = json.dumps(server.bodies[0])
+        assert (expected in sent) if expected else (marks(sent) == 0)
+
+
+async def test_an_agent_without_tools_speaks_once_and_fills_no_cache() -> None:
+    form = Anthropic()
+    async with wire_server(form.answer(Given(text="ok"), stream=False)) as server:
+        await ask(server, form, replace(asked(form), tools=()))
+    assert marks(server.bodies[0]) == 0
+
+
+async def test_the_start_of_a_conversation_stays_the_same_from_turn_to_turn_so_that_caches_hit() -> None:
+    form = OpenAIChat()
+    call = Given(calls=[("x", "read", {"filePath": "a.md"})])
+    async with wire_server(form.answer(call, stream=False), form.answer(Given(text="ok"), stream=False)) as server:
+        one = await ask(server, form, asked(form))
+        await ask(server, form, asked(form, one, ended("x", "A")))
+    first, second = server.bodies
+    assert first["tools"] == second["tools"]
+    assert first["messages"] == second["messages"][: len(first["messages"])]
+
+
+# ---- what it cost --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [Anthropic(), OpenAIChat(), OpenAIResponses(), Google()], ids=lambda form: form.provider)
+@either_way
+async def test_a_model_whose_price_is_known_says_what_a_turn_cost(form: Form, stream: bool) -> None:
+    async with wire_server(form.answer(Given(text="ok"), stream=stream)) as server:
+        turn = await ask(server, form, asked(form, stream=stream))
+    counted = PricedUsage(
+        input_tokens=PLAIN + READ + WRITTEN,
+        cache_read_tokens=READ,
+        cache_write_tokens=WRITTEN if isinstance(form, Anthropic) else 0,
+        output_tokens=OUT,
+    )
+    price = calc_price(counted, form.model, provider_id=form.provider.removesuffix("-responses"))
+    assert turn.usage.cost == pytest.approx(float(price.total_price))
+    assert price.total_price > 0
+    assert turn.usage.unpriced == 0
+
+
+@pytest.mark.parametrize("form", [Ollama(), Compatible()], ids=lambda form: form.provider)
+async def test_a_model_whose_price_nobody_knows_has_no_cost_and_is_counted_as_such(form: Form) -> None:
+    async with wire_server(form.answer(Given(text="ok"), stream=False)) as server:
+        turn = await ask(server, form, asked(form))
+    assert (turn.usage.cost, turn.usage.unpriced) == (None, 1)
+
+
+def test_what_is_not_known_never_counts_as_nothing() -> None:
+    known, unknown = Usage(turns=1, cost=0.25), Usage(turns=1, unpriced=1)
+    assert (known + unknown).cost == 0.25
+    assert (known + unknown).unpriced == 1
+    assert (unknown + unknown).cost is None
+    assert (Usage() + Usage()).cost is None
+    assert (known + known).cost == 0.5
+
+
+async def test_the_size_of_a_known_models_window_is_noted_with_its_turns() -> None:
+    for form, known in ((Anthropic(), True), (Compatible(), False)):
+        async with wire_server(form.answer(Given(text="ok"), stream=False)) as server:
+            turn = await ask(server, form, asked(form))
+        assert (turn.window is not None) == known

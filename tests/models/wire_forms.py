@@ -72,7 +72,7 @@ class Anthropic:
 
     def _pieces(self, index: int, block: dict[str, Any]) -> list[dict[str, Any]]:
         whole = block["text"] if block["type"] == "text" else raw(block["input"])
-        empty = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
+        empty: dict[str, Any] = {**block, "text": ""} if block["type"] == "text" else {**block, "input": {}}
         kind, name = ("text_delta", "text") if block["type"] == "text" else ("input_json_delta", "partial_json")
         deltas = [
             {"type": "content_block_delta", "index": index, "delta": {"type": kind, name: piece}}
@@ -121,7 +121,7 @@ class OpenAIChat:
             choice = {"index": 0, "message": message, "finish_reason": reason}
             return JSONResponse({**base, "object": "chat.completion", "choices": [choice], "usage": usage})
         chunk = {**base, "object": "chat.completion.chunk"}
-        pieces = [{"index": 0, "delta": delta, "finish_reason": None} for delta in _deltas(message, calls)]
+        pieces: list[dict[str, Any]] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in _deltas(message, calls)]
         pieces.append({"index": 0, "delta": {}, "finish_reason": reason})
         return events([*({**chunk, "choices": [piece]} for piece in pieces), {**chunk, "choices": [], "usage": usage}], end="[DONE]")
 
@@ -163,7 +163,7 @@ class OpenAIResponses:
     def answer(self, given: Given, *, stream: bool) -> Response:
         items: list[dict[str, Any]] = []
         if given.text:
-            part = (
+            part: dict[str, Any] = (
                 {"type": "refusal", "refusal": given.text}
                 if given.refused
                 else {"type": "output_text", "text": given.text, "annotations": []}
@@ -221,7 +221,7 @@ def _item_events(place: int, item: dict[str, Any]) -> list[dict[str, Any]]:
     refused = part["type"] == "refusal"
     said = part["refusal"] if refused else part["text"]
     kind = "refusal" if refused else "output_text"
-    last = {"refusal": said} if refused else {"text": said, "logprobs": []}
+    last: dict[str, Any] = {"refusal": said} if refused else {"text": said, "logprobs": []}
     empty = {**part, "refusal": ""} if refused else {**part, "text": ""}
     return [
         {"type": "response.output_item.added", "output_index": place, "item": {**item, "content": [], "status": "in_progress"}},

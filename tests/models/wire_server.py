@@ -60,3 +60,10 @@ def events(items: Iterable[dict[str, Any]], *, named: bool = False, end: str = "
             yield line
 
     return StreamingResponse(sent(), media_type="text/event-stream")
+
+
+async def body_of(response: Response) -> bytes:
+    """All that a streamed response would send."""
+    assert isinstance(response, StreamingResponse)
+    pieces = [bytes(piece) if isinstance(piece, bytes | memoryview) else piece.encode() async for piece in response.body_iterator]
+    return b"".join(pieces)

@@ -1,7 +1,9 @@
 """From pydantic-ai's answer to a stored turn."""
 
+import json
 import re
 from dataclasses import replace
+from typing import cast
 
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 
@@ -34,6 +36,7 @@ def turn_of(response: ModelResponse, request: TurnRequest, window: int | None = 
     Raises:
         AnswerWithheld: The provider held its answer back.
     """
+    response = _storable(response)
     text = response.text or ""
     parts = response.tool_calls
     if not text and not parts and response.finish_reason == "content_filter":
@@ -81,6 +84,17 @@ def _cost(response: ModelResponse) -> float | None:
         return float(response.cost().total_price)
     except (LookupError, ValueError, AssertionError):
         return None
+
+
+def _storable(response: ModelResponse) -> ModelResponse:
+    """Arguments that are neither a map nor a text, which a provider's library may pass on, become a text."""
+    parts = [_with_readable(part) if isinstance(part, ToolCallPart) else part for part in response.parts]
+    return replace(response, parts=parts)
+
+
+def _with_readable(part: ToolCallPart) -> ToolCallPart:
+    args = cast(object, part.args)  # its declared type is a promise that a provider's answer does not keep
+    return part if args is None or isinstance(args, dict | str) else replace(part, args=json.dumps(args, default=str))
 
 
 def _arguments(part: ToolCallPart) -> dict[str, object]:
