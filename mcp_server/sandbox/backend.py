@@ -35,8 +35,9 @@ class Started:
     process: subprocess.Popen[bytes]
     own: Callable[[Sequence[int]], frozenset[int]] | None
     """Which of these processes are certainly the command's? None: no more is known than descent and the mark tell."""
-    ends_whole: bool
-    """Ending `process` ends all that it started, whatever it did."""
+    last: Callable[[], int | None] | None
+    """The process whose end is the end of all that the command started, whatever that did; asked once `process` has ended or been
+    killed, and None then if it was never there. None instead of a function: no process is that."""
     release: Callable[[], None]
     """Take away what was put up for it. May be called twice."""
 

@@ -1,13 +1,15 @@
 """The first back end: bubblewrap, which gives a command namespaces of its own and mounts only what the profile shows."""
 
+import json
 import os
 import shutil
 import subprocess
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from mcp_server.sandbox.backend import Job, NotStarted, Started, nothing
+from mcp_server.sandbox.backend import Job, NotStarted, Started
 from mcp_server.sandbox.limits import limited
 from mcp_server.sandbox.mounts import Mount, Put, absent, linked, mounts
 from mcp_server.sandbox.pinned import Pins, pins
@@ -48,28 +50,30 @@ class Bubblewrap:
     def start(self, profile: Profile, job: Job) -> Started:
         missing = absent(profile)
         placed = self.placeholders.put(missing) if missing else None
-        release = placed.take if placed is not None else nothing
+        told, telling = os.pipe()
+
+        def release() -> None:
+            with suppress(OSError):
+                os.close(told)
+            if placed is not None:
+                placed.take()
+
         try:
             with pins() as held:
-                process = self._spawn(profile, job, held, missing)
+                process = self._spawn(profile, job, held, missing, telling)
         except BaseException:
             release()
             raise
-        return Started(process=process, own=None, ends_whole=True, release=release)
+        finally:
+            os.close(telling)
+        return Started(process=process, own=None, last=lambda: _first_inside(told), release=release)
 
-    def _spawn(self, profile: Profile, job: Job, held: Pins, missing: tuple[str, ...]) -> subprocess.Popen[bytes]:
+    def _spawn(self, profile: Profile, job: Job, held: Pins, missing: tuple[str, ...], telling: int) -> subprocess.Popen[bytes]:
         try:
-            argv = [
-                self.program,
-                *BASE,
-                *self.arguments(profile, held, missing),
-                "--chdir",
-                job.cwd,
-                "--",
-                *limited(job.argv, profile.limits),
-            ]
+            places = self.arguments(profile, held, missing)
         except OSError as error:
             raise NotStarted(f"the sandbox was not set up and nothing was run: {error.strerror}: {error.filename}; call again") from error
+        argv = [self.program, *BASE, "--info-fd", str(telling), *places, "--chdir", job.cwd, "--", *limited(job.argv, profile.limits)]
         return subprocess.Popen(  # noqa: S603 - the program is bubblewrap, and it holds what it runs
             argv,
             stdin=job.input,
@@ -77,7 +81,7 @@ class Bubblewrap:
             stderr=job.output,
             cwd="/",
             env={**profile.environment, "TMPDIR": "/tmp", job.mark[0]: job.mark[1]},  # noqa: S108 - the sandbox's own
-            pass_fds=tuple(held.open),
+            pass_fds=(*held.open, telling),
             start_new_session=True,
         )
 
@@ -87,6 +91,14 @@ class Bubblewrap:
         for mount in mounts(profile, missing, listening()):
             made += _option(mount, profile, held)
         return made
+
+
+def _first_inside(told: int) -> int | None:
+    """The first process of the sandbox: the kernel ends all others before it lets go of this one."""
+    try:
+        return int(json.loads(os.read(told, 4096))["child-pid"])
+    except (OSError, ValueError, KeyError):
+        return None  # it was ended before there was one
 
 
 def _option(mount: Mount, profile: Profile, held: Pins) -> list[str]:

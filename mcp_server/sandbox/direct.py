@@ -29,4 +29,4 @@ class Direct:
             env={**profile.environment, "TMPDIR": profile.temporary, job.mark[0]: job.mark[1]},
             start_new_session=True,
         )
-        return Started(process=process, own=None, ends_whole=False, release=nothing)
+        return Started(process=process, own=None, last=None, release=nothing)

@@ -52,7 +52,7 @@ class Landlock:
         thread = _Keeper(profile, job, self.version)
         process = thread.begin()
         own = thread.own if self.version >= SCOPES_SIGNALS else None
-        return Started(process=process, own=own, ends_whole=False, release=thread.release)
+        return Started(process=process, own=own, last=None, release=thread.release)
 
 
 class _Keeper:

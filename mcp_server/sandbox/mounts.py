@@ -124,12 +124,16 @@ def _hidden(profile: Profile, sockets: Sequence[str]) -> Iterator[Mount]:
     for place in profile.hidden:
         if not _shown(profile, place.path) or os.path.islink(place.path):
             continue
-        if os.path.isdir(place.path):
+        if place.path == "/var/tmp":  # noqa: S108 - compared
+            yield Mount(put=Put.SCRATCH, path=place.path)
+        elif os.path.isdir(place.path):
             yield Mount(put=Put.SEAL, path=place.path)
         elif os.path.exists(place.path):
             yield Mount(put=Put.BLANK, path=place.path)
     for path in sockets:
-        if not any(within(path, made) for made in ROOT_MADE) and profile.access(path) is not Access.HIDDEN and os.path.lexists(path):
+        access, place = profile.deciding(path)
+        covered = (place is None or place.path == "/") and any(within(path, made) for made in ROOT_MADE)
+        if access is not Access.HIDDEN and not covered and os.path.lexists(path):
             yield Mount(put=Put.BLANK, path=path)
 
 

@@ -8,19 +8,20 @@ from mcp_server.sandbox.profile import Profile
 
 
 class Promise(StrEnum):
-    """One thing that a back end keeps a command from. The value is what a person reads."""
+    """One thing that a command is kept from. The value is what a person reads, after "a command"."""
 
     WRITES = "writes only in the given places, links included"
     METADATA = "changes no mode, owner or time of files elsewhere"
-    PROTECTED = "leaves protected paths inside a writable folder alone"
-    ABSENT = "cannot make protected paths that do not exist yet"
-    SECRETS = "cannot read keys and passwords in the home folder"
-    HIDDEN = "cannot read files hidden inside the workspace"
+    PROTECTED = "leaves protected paths in a writable folder alone"
+    ABSENT = "makes no protected path that does not exist yet"
+    SECRETS = "reads no keys and passwords of the home folder"
+    HIDDEN = "reads no file that is hidden in the workspace"
     NETWORK = "reaches no network"
     SOCKETS = "reaches no program of this machine through a unix socket"
-    PROCESSES = "sees no other program's environment or memory, and signals none"
-    SET_ID = "gains no power from set-id programs"
+    PROCESSES = "sees no other program's environment and signals none"
+    SET_ID = "gains nothing from set-id programs"
     ENDS = "ends whole, whatever it started"
+    CROWD = "starts no more processes than it may"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +29,10 @@ class Promises:
     """What was tried on this machine with the real recipe, once."""
 
     backend: str
-    broken: Mapping[Promise, str]
-    """What does not hold, with what was seen."""
+    reading: Mapping[Promise, str]
+    """What does not hold for a command that may write nothing, with what was seen."""
+    writing: Mapping[Promise, str]
+    """What does not hold for one that may write in the workspace."""
     unusable: str = ""
     """Why nothing can be started with it at all; empty where it can."""
 
@@ -37,19 +40,26 @@ class Promises:
     def usable(self) -> bool:
         return not self.unusable
 
-    def holds(self, promise: Promise) -> bool:
-        return self.usable and promise not in self.broken
+    def broken(self, profile: Profile) -> tuple[str, ...]:
+        """What this profile counts on and does not get, in words."""
+        seen = self.reading if profile.read_only else self.writing
+        wanted = needed(profile)
+        return tuple(f"it does not hold here that a command {promise} ({why})" for promise, why in seen.items() if promise in wanted)
+
+
+OF_PATHS = frozenset({Promise.PROTECTED, Promise.ABSENT, Promise.HIDDEN})
+"""They matter only where a profile names such paths."""
 
 
 def needed(profile: Profile) -> frozenset[Promise]:
-    """What a profile counts on."""
-    wanted = {Promise.WRITES, Promise.METADATA, Promise.SECRETS, Promise.SOCKETS, Promise.PROCESSES, Promise.SET_ID, Promise.ENDS}
+    """What a profile counts on. How many processes there are endangers the machine, not what the rules say."""
+    wanted = set(Promise) - OF_PATHS - {Promise.CROWD}
     if profile.protected:
         wanted |= {Promise.PROTECTED, Promise.ABSENT}
     if profile.hidden:
         wanted.add(Promise.HIDDEN)
-    if not profile.network:
-        wanted.add(Promise.NETWORK)
+    if profile.network:
+        wanted -= {Promise.NETWORK, Promise.SOCKETS}
     return frozenset(wanted)
 
 
@@ -57,6 +67,10 @@ def sentences(promises: Promises) -> tuple[str, ...]:
     """For `remit doctor` and `session_info`: one line for what holds, one for each promise that does not."""
     if not promises.usable:
         return (f"{promises.backend} cannot be used here: {promises.unusable}",)
-    kept = [str(promise) for promise in Promise if promises.holds(promise)]
-    lines = [f"{promises.backend}: a command {'; '.join(kept)}"] if kept else [f"{promises.backend} holds nothing"]
-    return (*lines, *(f"{promises.backend} does not hold: {promise} ({why})" for promise, why in promises.broken.items()))
+    every = {**promises.writing, **promises.reading}
+    kept = [str(promise) for promise in Promise if promise not in every]
+    lines = [f"{promises.backend}: a command {'; '.join(kept)}"] if kept else []
+    for promise, why in every.items():
+        where = "" if promise in promises.reading else " where the workspace may be written"
+        lines.append(f"{promises.backend} does not hold{where} that a command {promise}: {why}")
+    return tuple(lines)

@@ -15,7 +15,7 @@ from anyio import CancelScope, to_thread
 
 from mcp_server.sandbox.backend import Backend, Job, Started
 from mcp_server.sandbox.profile import Profile
-from mcp_server.sandbox.tree import Tree, known_here, send
+from mcp_server.sandbox.tree import Seen, Tree, known_here, send
 
 MARK = "REMIT_CALL"
 """The variable that marks the processes of one command."""
@@ -97,12 +97,18 @@ class Running:
 
     async def end(self) -> tuple[int, int]:
         """End whatever still runs. Returns how many did, and how many could not be ended. May be called twice."""
-        if self.ended is None:
+        ended = self.ended
+        if ended is None:
             with CancelScope(shield=True):
-                self.ended = await (
-                    _end_all(self._started, self._tree, self.wait) if known_here() else _end_group(self._started, self.wait)
-                )
-        return self.ended
+                self.ended = ended = await self._end()
+        return ended or (0, 0)
+
+    async def _end(self) -> tuple[int, int]:
+        if self._started.last is not None:
+            return await _end_whole(self._started, self._started.last, self._tree, self.wait)
+        if known_here():
+            return await _end_all(self._started, self._tree, self.wait)
+        return await _end_group(self._started, self.wait)
 
 
 @asynccontextmanager
@@ -177,8 +183,6 @@ async def _beating(beat: Callable[[float], Awaitable[None]]) -> None:
 
 
 async def _end_all(started: Started, tree: Tree, wait: Callable[[], Awaitable[int]]) -> tuple[int, int]:
-    if started.ends_whole and started.process.poll() is not None:
-        return 0, 0
     first = await to_thread.run_sync(tree.alive)
     left = first
     send(left, signal.SIGTERM)
@@ -194,6 +198,37 @@ async def _end_all(started: Started, tree: Tree, wait: Callable[[], Awaitable[in
     with anyio.move_on_after(END_SECONDS):
         await wait()
     return len(first), len(left)
+
+
+async def _end_whole(started: Started, last: Callable[[], int | None], tree: Tree, wait: Callable[[], Awaitable[int]]) -> tuple[int, int]:
+    """Where the sandbox ends with one process. What is in it is asked politely first, if the command still runs."""
+    inside: set[Seen] = set()
+    process = started.process
+    if process.poll() is None:
+        inside = {seen for seen in await to_thread.run_sync(tree.alive) if seen.pid != process.pid}
+        send(inside, signal.SIGTERM)
+        with anyio.move_on_after(GRACE_SECONDS):
+            await wait()
+        if process.poll() is None:
+            process.kill()
+        with anyio.move_on_after(END_SECONDS):
+            await wait()
+    pid = last()
+    return len(inside), 0 if pid is None or await _gone(pid) else 1
+
+
+async def _gone(pid: int) -> bool:
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        with anyio.move_on_after(END_SECONDS):
+            await anyio.wait_readable(handle)
+            return True
+        return False
+    finally:
+        os.close(handle)
 
 
 async def _end_group(started: Started, wait: Callable[[], Awaitable[int]]) -> tuple[int, int]:

@@ -8,7 +8,7 @@ SYSTEM_SECRETS = (
     *("/etc/security/opasswd", "/etc/krb5.keytab", "/etc/kubernetes", "/etc/wireguard", "/etc/NetworkManager/system-connections"),
     *("/etc/docker", "/etc/ppp", "/etc/openvpn", "/etc/cups", "/etc/letsencrypt", "/etc/rancher", "/etc/vault.d"),
     *("/etc/ssh/ssh_host_rsa_key", "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key", "/etc/ssh/ssh_host_dsa_key"),
-    *("/var/log", "/var/mail", "/var/spool", "/var/backups", "/var/tmp", "/var/www", "/var/run", "/var/lock"),  # noqa: S108 - hidden, not used
+    *("/var/log", "/var/mail", "/var/spool", "/var/backups", "/var/tmp", "/var/www"),  # noqa: S108 - hidden, not used
 )
 """Keys and passwords of the machine, what its services say and hold. File modes guard most of them, but not from root."""
 
