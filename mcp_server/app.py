@@ -86,10 +86,8 @@ async def running(
         StoreError: The store cannot be opened.
     """
     rules = FileRules(workspace=workspace, places=places, flags=flags)
-    settings = rules.edition.settings
-    refuse_unfit_root(rules.edition)
-    state = private_folder(places.state)
-    store = opened(state / STORE_FILE)
+    settings = refuse_unfit_root(rules.edition).settings
+    store = opened(private_folder(places.state) / STORE_FILE)
     try:
         deployment = Deployment(
             store=store,
@@ -98,12 +96,12 @@ async def running(
             backend=Fallback(backend=backend_of(settings, workspace, environment)),
             limits=limits(limits_of(settings)),
             outputs=private_folder(places.cache) / "outputs",
-            environment={name: environment[name] for name in HARMLESS if name in environment},
+            environment=harmless(environment),
             owner=f"{os.getpid()}-{secrets.token_hex(8)}",
             workspaces=(str(workspace),),
             tools=settings.tools,
         )
-        parts = _wired(deployment, settings, key=request_state_key(state), timing=timing or timing_of(settings))
+        parts = _wired(deployment, settings, key=request_state_key(places.state), timing=timing or timing_of(settings))
         async with anyio.create_task_group() as group:
             parts.desk.open(group)
             await parts.supervisor.open(group)
@@ -135,8 +133,13 @@ def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Ti
     return Running(deployment=deployment, supervisor=supervisor, desk=desk, server=server)
 
 
-def refuse_unfit_root(edition: Edition) -> None:
-    """A client's own calls run as an agent that exists and may stand at the root.
+def harmless(environment: Mapping[str, str]) -> dict[str, str]:
+    """What of it a tool's processes get."""
+    return {name: environment[name] for name in HARMLESS if name in environment}
+
+
+def refuse_unfit_root(edition: Edition) -> Edition:
+    """The edition, where a client's own calls run as an agent that exists and may stand at the root.
 
     Raises:
         ConfigError: It is not one.
@@ -144,7 +147,7 @@ def refuse_unfit_root(edition: Edition) -> None:
     name = edition.settings.agent
     agent = edition.agents.get(name)
     if agent is not None and not agent.hidden and agent.mode != "subagent":
-        return
+        return edition
     fit = ", ".join(one.name for one in edition.agents.values() if not one.hidden and one.mode != "subagent")
     problem = f"no agent is called `{name}`" if agent is None else f"the agent `{name}` is not one that a client may call as"
     raise ConfigError(
