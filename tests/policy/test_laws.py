@@ -119,7 +119,7 @@ def piped(heaviest: Action | None, mode: Mode, *, lifted: bool = False) -> tuple
 def test_every_decision_of_the_small_universe_is_the_one_that_the_design_words():
     wrong = {scene: got for scene, got in universe().items() if got != expected(scene)}
     assert wrong == {}
-    assert len(universe()) > 100_000
+    assert len(universe()) > 70_000
 
 
 def test_deny_trumps_everything():
@@ -154,7 +154,7 @@ def said(rules_: tuple[Rule, ...], *, own: bool) -> Action | None:
 )
 def test_a_deny_or_an_ask_added_anywhere_never_loosens(added: Rule):
     checked = 0
-    for names, mode in product(chains(3), MODES):
+    for names, mode in product(chains(3, ("silent", "allow", "ask", "deny", "deny but itself")), MODES):
         chain = members(names, mode)
         standing = (ruling(0, Reach.TREE, asks_in(chain)),)
         for place, changed in insertions(names, added):

@@ -54,7 +54,7 @@ VALUES: list[tuple[str, Value]] = [
 ]
 
 
-@settings(derandomize=True, max_examples=600, deadline=None)
+@settings(derandomize=True, max_examples=400, deadline=None)
 @given(st.lists(RULES, max_size=40), st.sampled_from(VALUES), st.sampled_from([LayerKind.AGENT, LayerKind.CEILING]))
 def test_a_long_list_compiled_says_the_same_as_a_scan_of_it(made: list[Rule], asked: tuple[str, Value], kind: LayerKind):
     permission, value = asked
