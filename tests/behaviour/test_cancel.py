@@ -15,6 +15,7 @@ from tests.behaviour.stories import (
     bounded,
     calls,
     content_of,
+    each_era,
     errand,
     release,
     says,
@@ -26,7 +27,7 @@ from tests.behaviour.stories import (
     until_ended,
 )
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
-from tests.protocol.connect import Person, decides, stares
+from tests.protocol.connect import Cell, Person, decides, stares
 
 UNKNOWN = "no task with that id is yours"
 
@@ -95,6 +96,33 @@ async def test_a_form_on_the_wire_is_withdrawn_when_its_run_is_cancelled(tmp_pat
             lead = (await connected.store.chain(prompt.session_id))[1]
             await connected.call("task_cancel", task_id=lead.id)
     assert person.withdrawn == 1
+
+
+@each_era
+async def test_a_clients_own_command_ends_when_its_call_is_cancelled(cell: Cell, tmp_path: Path) -> None:
+    world = make_world(tmp_path, settings={"permission": {"bash": "allow"}})
+
+    async def asleep() -> bool:
+        return bool(sleepers(world))
+
+    async def awake() -> bool:
+        return not sleepers(world)
+
+    async with connect(world, cell) as connected:
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: connected.call("bash", command="sleep 300"))
+            await until(asleep)
+            group.cancel_scope.cancel()
+        await until(awake)
+
+
+async def test_a_run_past_its_time_takes_its_processes_with_it(tmp_path: Path) -> None:
+    script = {"worker": [calls(("bash", {"command": "sleep 300"}), text="I will sleep"), says("never")]}
+    world = make_world(tmp_path, script=script, agents={"worker": agent("timeout: 0.7")}, settings={"permission": {"bash": "allow"}})
+    async with connect(world, NEAR) as connected:
+        result = await bounded(connected.call("task", **errand("worker")))
+        assert sleepers(world) == []
+    assert (state_of(result), content_of(result)["result"]) == ("error", "I will sleep")
 
 
 async def test_a_background_child_ends_with_its_parent(tmp_path: Path) -> None:

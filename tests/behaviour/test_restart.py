@@ -14,9 +14,11 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
+from mcp_server.policy.values import Action
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.lines import Line
-from mcp_server.records import PromptState, RunState
+from mcp_server.records import Ending, PromptState, RunState
+from mcp_server.sessions.front import Ended
 from tests.behaviour.server_process import pid_file, ready_file, short_leases
 from tests.behaviour.stories import (
     NEAR,
@@ -148,7 +150,8 @@ async def http_process(world: World, port: int) -> AsyncGenerator[None]:
     finally:
         with suppress(ProcessLookupError):
             running.kill()
-        await running.wait()
+        with anyio.CancelScope(shield=True):
+            await running.aclose()
 
 
 async def test_a_retry_after_a_restart_finds_its_child_and_starts_no_second(tmp_path: Path) -> None:
@@ -216,6 +219,38 @@ async def test_a_prompt_answered_through_one_server_wakes_the_other(era: Era, tm
     assert (state_of(through), state_of(own)) == ("completed", "completed")
     assert len(person.forms) == 1
     assert (world.workspace / "out.txt").read_text() == "hello"
+
+
+async def test_a_clients_own_call_that_was_running_at_kill_9_is_not_run_again_by_a_retry(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files={"count.sh": COUNT})
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    person = Person(decides("allow_session"))
+    url = f"http://127.0.0.1:{port}/mcp"
+
+    async def begun() -> bool:
+        return counted(world) > 0
+
+    async with http_process(world, port), client_of(url, "2026-07-28", person) as client, anyio.create_task_group() as group:
+        group.start_soon(lambda: client.call_tool("bash", {"command": "sh count.sh"}))
+        await until(begun)
+        kill(world)
+        group.cancel_scope.cancel()
+    store = world.store()
+    (root,) = await store.sessions(LOCAL.key)
+    async with connect(world, NEAR, limits=short_leases) as second:
+        assert second.parts is not None
+        (decided,) = [event for event in await second.audit() if event.kind == "decision" and event.action is Action.ALLOW]
+        desk = second.parts.desk
+        call_id = await desk.rejoin(root, decided.ref)
+        with anyio.fail_after(10):
+            settled = await desk.settle(root, call_id, seconds=5)
+        await desk.detach(call_id)
+    await store.close()
+    (world.workspace / "go").touch()
+    assert isinstance(settled, Ended)
+    assert settled.result.ending is Ending.INTERRUPTED
+    assert counted(world) == 1
 
 
 async def test_at_end_of_file_the_server_exits_and_its_runs_go_on_with_the_next(tmp_path: Path) -> None:
