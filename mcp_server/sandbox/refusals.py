@@ -26,6 +26,9 @@ _HOST = re.compile(r"(?:host|resolve|resolving|ENOTFOUND|EAI_AGAIN)[^\w]{1,4}((?
 _QUOTED = re.compile(r"['\"`\u2018\u201c]([^'\"`\u2019\u201d]+)['\"`\u2019\u201d]")
 _WORD = re.compile(r"[^\s:;,()\[\]<>]+")
 
+_MARKS = "'\"`\u2018\u2019\u201c\u201d\u2026"
+"""Quotes and dots round a word."""
+
 MOST_LINES = 400
 """Of the end of the output: what went wrong is said last."""
 
@@ -72,7 +75,10 @@ def explain_refusal(profile: Profile, output: str, code: int | None, *, cwd: str
     found = refusals(profile, output, code, cwd=cwd)
     if not found:
         return None
-    ask = "Run the same line again naming this to have a person asked for exactly it, or do without."
+    ask = (
+        "To have a person asked for exactly this, name it: the path in a plain command or in edit, write or read, "
+        "the address in webfetch. Then run the line again."
+    )
     return "\n".join([*(refusal.words for refusal in found), ask])
 
 
@@ -111,7 +117,7 @@ def _why_read_only(profile: Profile, place: object, path: str) -> str:
 def _paths(line: str, cwd: str) -> Iterator[str]:
     """What may be a path in a message: quoted parts, else words with a slash or a dot, else the last word before the reason."""
     seen: dict[str, None] = dict.fromkeys(_QUOTED.findall(line))
-    seen.update(dict.fromkeys(word.strip("'\"`.…") if word.endswith((".", "…")) else word for word in _WORD.findall(line)))
+    seen.update(dict.fromkeys(word.strip(_MARKS) for word in _WORD.findall(line)))
     for word in seen:
         path = os.path.normpath(os.path.join(cwd, word))
         named = "/" in word or "." in word.strip(".") or os.path.lexists(path)
