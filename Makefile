@@ -2,13 +2,14 @@
 # `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format check campaign inspector lock clean
+.PHONY: help demo test lint format check campaign clients inspector typescript docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CONSTRAINTS := .ci/constraints.txt
 INSPECTOR := build/inspector
+TYPESCRIPT := build/typescript
 TESTS ?= tests
 FACTOR ?= 50
 
@@ -25,6 +26,9 @@ help:
 	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones'
 	@echo 'make format     put the layout of the code right'
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
+	@echo 'make typescript what the TypeScript client needs, into build/'
+	@echo 'make clients    both'
+	@echo 'make docs       the documents as a site, into build/site'
 	@echo 'make lock       take the newest versions that pyproject.toml allows into $(CONSTRAINTS)'
 	@echo 'make clean      remove what these commands made'
 
@@ -32,7 +36,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/remit demo
 
 test: $(VENV)/.dev
-	@$(MAKE) --no-print-directory inspector || echo 'remit: MCP Inspector could not be installed; the tests that drive it are skipped' >&2
+	@$(MAKE) --no-print-directory --keep-going clients || echo 'remit: not every client could be installed; the tests that drive them are skipped' >&2
 	@$(BIN)/python -m pytest -n auto --maxprocesses 8 -rs --no-fold-skipped $(TESTS)
 
 lint: $(VENV)/.dev
@@ -50,7 +54,15 @@ check:
 campaign: $(VENV)/.dev
 	@REMIT_CAMPAIGN=$(FACTOR) $(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
+clients: inspector typescript
+
 inspector: $(INSPECTOR)/.installed
+
+typescript: $(TYPESCRIPT)/.installed
+
+docs: $(VENV)/.dev
+	@$(BIN)/mkdocs --quiet build --strict --config-file docs/site/mkdocs.yml
+	@echo 'build/site/index.html'
 
 lock: $(VENV)/.dev
 	@$(PIP) install --upgrade --upgrade-strategy eager --editable '.[all-models]' --group dev
@@ -75,4 +87,10 @@ $(VENV)/.dev: $(VENV)/.installed
 $(INSPECTOR)/.installed: $(VENV)/.dev
 	@mkdir -p $(INSPECTOR)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-save --no-audit --no-fund --ignore-scripts --prefix $(INSPECTOR) '@modelcontextprotocol/inspector@2.12'
+	@touch $@
+
+$(TYPESCRIPT)/.installed: $(VENV)/.dev client_examples/typescript/package.json
+	@mkdir -p $(TYPESCRIPT)
+	@cp client_examples/typescript/package.json $(TYPESCRIPT)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-package-lock --no-audit --no-fund --ignore-scripts --prefix $(TYPESCRIPT)
 	@touch $@
