@@ -3,20 +3,26 @@
 A call that parks is written down with its session, so that a later request, also after a restart, finds it and goes on.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import anyio
 from pydantic import TypeAdapter
 
-from mcp_server.policy.values import ToolCall
+from mcp_server.policy.values import Action, CallId, ToolCall
 from mcp_server.policy.verdicts import RulingId, SessionId
 from mcp_server.records import AuditEvent, CallEnded, SessionRecord
 from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.digests import call_digest
 from mcp_server.sessions.work import Parked
+from mcp_server.store.ids import is_id, mint
 from mcp_server.store.protocol import Store
 
 _KEPT = TypeAdapter(ToolCall)
+
+LOOK_BACK = 10_000
+"""Audit events of one session: more than any between a call's permission and its retry."""
 
 
 @dataclass(slots=True)
@@ -38,8 +44,21 @@ class ClientCall:
     """Its end was told to a request."""
     kept: bool = False
     """It is written down."""
+    interrupted: bool = False
+    """A process that is gone had begun to carry it out."""
     said: str = ""
     """Its own latest progress."""
+
+
+def new_call(root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> ClientCall:
+    """A call that a client begins now."""
+    call = ToolCall(id=CallId(mint("call")), tool=tool, arguments=dict(arguments))
+    return ClientCall(root=root, call=call, digest=call_digest(root.principal, root.id, tool, arguments))
+
+
+def restored(root: SessionRecord, call: ToolCall) -> ClientCall:
+    """A call that was written down before."""
+    return ClientCall(root=root, call=call, digest=call_digest(root.principal, root.id, call.tool, call.arguments), kept=True)
 
 
 async def keep(store: Store, call: ClientCall) -> None:
@@ -56,9 +75,17 @@ async def forget(store: Store, call: ClientCall) -> None:
 
 
 async def kept_call(store: Store, root_id: SessionId, call_id: str) -> ToolCall | None:
-    """A call that was written down and has not ended."""
+    """A call that was written down and has not ended. None too for what is no call's id."""
+    if not is_id("call", call_id):
+        return None
     text = await store.state(root_id, f"call:{call_id}")
     return _KEPT.validate_json(text) if text else None
+
+
+async def was_begun(store: Store, root_id: SessionId, call_id: str) -> bool:
+    """Was it permitted already? For a call that is still kept: then it may have been done, in part or whole."""
+    log = await store.audit_log(session_id=root_id, limit=LOOK_BACK)
+    return any(stored.event.ref == call_id and stored.event.kind == "decision" and stored.event.action is Action.ALLOW for stored in log)
 
 
 class RootJournal:

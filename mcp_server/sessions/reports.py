@@ -11,6 +11,7 @@ import anyio
 from pydantic import BaseModel, Field
 
 from mcp_server.policy.values import ToolCall
+from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import (
     CallEnded,
     Cancelled,
@@ -25,8 +26,10 @@ from mcp_server.records import (
     RunState,
     SessionRecord,
     TextPart,
+    Usage,
 )
 from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.digests import child_ids
 from mcp_server.sessions.smalljobs import small_job
 from mcp_server.sessions.standing import Standing
 
@@ -99,15 +102,7 @@ def report_of(session: SessionRecord, run: RunRecord, prompts: tuple[Prompt, ...
         result=result,
         error=error,
         waiting_for=[waiting_line(prompt) for prompt in prompts],
-        usage=UsageReport(
-            turns=run.usage.turns,
-            input_tokens=run.usage.input_tokens,
-            output_tokens=run.usage.output_tokens,
-            tool_calls=run.usage.tool_calls,
-            cached_tokens=run.usage.cached_tokens,
-            cost_usd=run.usage.cost,
-            unpriced=run.usage.unpriced,
-        ),
+        usage=_usage(run.usage),
         refused=[_refused(call) for call in (run.outcome.refused if run.outcome else ())],
     )
 
@@ -129,6 +124,30 @@ def _said(outcome: Outcome | None) -> tuple[str | None, str | None]:
             return outcome.partial or None, f"cancelled by {outcome.by}"
         case Expired():
             return outcome.partial or None, f"stopped at its limit: {outcome.limit}"
+
+
+def unborn(caller: SessionId, call: ToolCall, prompts: tuple[Prompt, ...]) -> TaskReport:
+    """A child that waits to be allowed: it has its id already, and nothing else yet."""
+    return TaskReport(
+        task_id=child_ids(caller, call)[0],
+        state="waiting",
+        agent=str(call.arguments.get("subagent_type", "")),
+        title=str(call.arguments.get("description", "")),
+        waiting_for=[waiting_line(prompt) for prompt in prompts],
+        usage=_usage(Usage()),
+    )
+
+
+def _usage(usage: Usage) -> UsageReport:
+    return UsageReport(
+        turns=usage.turns,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        tool_calls=usage.tool_calls,
+        cached_tokens=usage.cached_tokens,
+        cost_usd=usage.cost,
+        unpriced=usage.unpriced,
+    )
 
 
 def waiting_line(prompt: Prompt) -> str:

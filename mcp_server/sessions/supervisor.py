@@ -17,6 +17,7 @@ from mcp_server.records import FINAL, Prompt, PromptState, RunId, RunRecord, Ses
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.drive import Drive
 from mcp_server.sessions.gate import Gate
+from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.pulse import Pulse
 from mcp_server.sessions.turns import Turns
@@ -125,25 +126,26 @@ class Supervisor:
             return
         parked: Sequence[Parked] = ()
         try:
-            drive = await self._drive_of(run_id, pulse, lease)
-            if drive is not None:
-                parked = await self._acting(drive, run_id, scope, lease)
+            hold = await self._hold_of(run_id, pulse, lease)
+            if hold is not None:
+                drive = Drive(self._deployment, self._gate, self._turns, pulse, hold)
+                parked = await self._acting(drive, hold, scope, lease)
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(LAY_DOWN):
                 await store.release(lease)
         if parked:
             await self._rest(run_id, parked)
 
-    async def _drive_of(self, run_id: RunId, pulse: Pulse, lease: Lease) -> Drive | None:
+    async def _hold_of(self, run_id: RunId, pulse: Pulse, lease: Lease) -> Hold | None:
         run = await self._deployment.store.run(run_id)
         session = await self._deployment.store.session(run.session_id, run.principal) if run else None
         if run is None or session is None or run.state in FINAL:
             return None
         chain = await self._deployment.store.chain(session.id)
         pulse.tell = partial(self._note, tuple(record.id for record in chain))
-        return Drive(self._deployment, self._gate, self._turns, pulse, lease, session, run)
+        return Hold(self._deployment, pulse, lease, session, run, tuple(record.agent for record in chain))
 
-    async def _acting(self, drive: Drive, run_id: RunId, scope: anyio.CancelScope, lease: Lease) -> Sequence[Parked]:
+    async def _acting(self, drive: Drive, hold: Hold, scope: anyio.CancelScope, lease: Lease) -> Sequence[Parked]:
         parked: Sequence[Parked] | None = None
         try:
             with scope:
@@ -154,11 +156,11 @@ class Supervisor:
         except* StoreError:
             raise
         except* Exception as errors:  # a fault of ours ends this run, not the server, which would meet it again at its next start
-            log.error("a run failed in a way nobody expected", run=run_id, exc_info=errors)
-            await drive.end_broken()
+            log.error("a run failed in a way nobody expected", run=hold.run.id, exc_info=errors)
+            await hold.end_broken()
         if scope.cancel_called:
-            await self._stopped(drive, run_id)
-        await self._after(run_id)
+            await self._stopped(hold)
+        await self._after(hold.run.id)
         return parked or ()
 
     async def _renew(self, lease: Lease, scope: anyio.CancelScope) -> None:
@@ -173,16 +175,16 @@ class Supervisor:
                 scope.cancel()
                 return
 
-    async def _stopped(self, drive: Drive, run_id: RunId) -> None:
+    async def _stopped(self, hold: Hold) -> None:
         """The run was stopped from outside: cancelled, or laid down because the server stops."""
         with anyio.CancelScope(shield=True), anyio.move_on_after(LAY_DOWN):
-            run = await self._deployment.store.run(run_id)
+            run = await self._deployment.store.run(hold.run.id)
             if run is None or run.state in FINAL:
                 return
             if run.cancel_requested is not None:
-                await drive.end_cancelled(run.cancel_requested)
+                await hold.end_cancelled(run.cancel_requested)
             elif self._stopping:
-                await drive.set_down()
+                await hold.set_down()
 
     async def _rest(self, run_id: RunId, parked: Sequence[Parked]) -> None:
         """It waits and holds no task. What was over before it was listened for would be missed: look once more."""

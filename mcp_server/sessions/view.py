@@ -1,7 +1,5 @@
 """What a request that waits for a call is shown: the prompts it may carry, and the words to leave with."""
 
-from collections.abc import Mapping
-
 from mcp_server.errors import NoSuchHandle
 from mcp_server.policy.values import CallId
 from mcp_server.policy.verdicts import SessionId
@@ -10,11 +8,14 @@ from mcp_server.sessions.clientcalls import ClientCall
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Open
 from mcp_server.sessions.lookups import child_of
-from mcp_server.sessions.reports import report_of, task_text, waiting_line
+from mcp_server.sessions.reports import report_of, task_text, unborn, waiting_line
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.trees import prompts_below
 from mcp_server.sessions.work import AwaitsChild
+
+ORPHANS = "orphans"
+"""The bell for prompts that no request holds: whoever may carry them looks."""
 
 CARRIERS = ("task", "task_status")
 """The tools whose calls carry the prompts that no other request shows: those of background children and of cancelled calls."""
@@ -23,11 +24,12 @@ CARRIERS = ("task", "task_status")
 class Views:
     """Looks at calls; changes nothing."""
 
-    def __init__(self, deployment: Deployment, supervisor: Supervisor, roots: Roots, calls: Mapping[CallId, ClientCall]) -> None:
+    def __init__(self, deployment: Deployment, supervisor: Supervisor, roots: Roots) -> None:
         self._deployment = deployment
         self._supervisor = supervisor
         self._roots = roots
-        self._calls = calls
+        self.calls: dict[CallId, ClientCall] = {}
+        """Every client's call of this process, by id."""
         self._by_child: dict[SessionId, ClientCall] = {}
 
     def parked_on(self, call: ClientCall, child: SessionId) -> None:
@@ -52,7 +54,7 @@ class Views:
 
     def holder(self, prompt: Prompt) -> ClientCall | None:
         """The attached call whose own prompt it is, itself or through its child. None: no request holds it."""
-        own = (self._calls.get(call_id) for call_id in prompt.calls)
+        own = (self.calls.get(call_id) for call_id in prompt.calls)
         above = (self._by_child.get(session_id) for session_id in prompt.chain)
         return next((call for call in (*own, *above) if call is not None and call.attached > 0), None)
 
@@ -66,7 +68,9 @@ class Views:
         prompts = await self.prompts(call)
         subject = await self._subject(call)
         if subject is None:
-            return Open(call_id=call.call.id, prompts=prompts, text=waiting_words(call, prompts), structured=None)
+            mine = tuple(prompt for prompt in prompts if call.call.id in prompt.calls)
+            report = unborn(call.root.id, call.call, mine).model_dump(mode="json") if call.call.tool == "task" else None
+            return Open(call_id=call.call.id, prompts=prompts, text=waiting_words(call, prompts), structured=report)
         session, run = subject
         report = report_of(session, run, prompts_below(self._supervisor.prompting.open_ones, session.id))
         words = f"{task_text(report)}\n{carry_on(call, report.task_id)}"

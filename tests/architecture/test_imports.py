@@ -41,9 +41,10 @@ COMPOSERS = {f"{PACKAGE}.app"}
 """Exempt from WIDEST: composing is knowing all the others."""
 
 WIDER = {
-    f"{PACKAGE}.sessions.gate": 17,
-    f"{PACKAGE}.sessions.desk": 19,
-    f"{PACKAGE}.sessions.drive": 16,
+    f"{PACKAGE}.sessions.callbook": 13,
+    f"{PACKAGE}.sessions.desk": 16,
+    f"{PACKAGE}.sessions.supervisor": 13,
+    f"{PACKAGE}.sessions.view": 13,
 }
 """Known gaps: the doors where all parts of a call meet. Each may come down to WIDEST and out of this list, none may grow."""
 

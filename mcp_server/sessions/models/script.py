@@ -82,12 +82,30 @@ def read_script(file: Path) -> Script:
     Raises:
         ConfigError: All that is wrong with the file, with lines.
     """
+    return parse_script(file, script_bytes(file))
+
+
+def script_bytes(file: Path) -> bytes:
+    """What the file holds; of one that is too large, more than it may.
+
+    Raises:
+        ConfigError: It cannot be read.
+    """
     try:
         with file.open("rb") as opened:
-            raw = opened.read(LARGEST_FILE + 1)
-        text = raw[:LARGEST_FILE].decode("utf-8", "strict" if len(raw) <= LARGEST_FILE else "ignore")
+            return opened.read(LARGEST_FILE + 1)
     except OSError as error:
         raise ConfigError((_whole(file, f"cannot be read: {error.strerror}", "check the model string `scripted:<file>`"),)) from None
+
+
+def parse_script(file: Path, raw: bytes) -> Script:
+    """The script that a file with this content is.
+
+    Raises:
+        ConfigError: All that is wrong with it, with lines.
+    """
+    try:
+        text = raw[:LARGEST_FILE].decode("utf-8", "strict" if len(raw) <= LARGEST_FILE else "ignore")
     except UnicodeDecodeError:
         raise ConfigError((_whole(file, "is not UTF-8 text", "save it as UTF-8"),)) from None
     if len(raw) > LARGEST_FILE:

@@ -19,7 +19,7 @@ from mcp_server.sessions.models.base import TurnRequest
 from mcp_server.sessions.models.call_ids import call_id
 from mcp_server.sessions.models.events import Events
 from mcp_server.sessions.models.names import ScriptedModel
-from mcp_server.sessions.models.script import AgentScript, Script, ScriptedTurn, read_script
+from mcp_server.sessions.models.script import AgentScript, Script, ScriptedTurn, parse_script, script_bytes
 from mcp_server.sessions.models.substitution import UnknownPlace, seen_so_far, substitute, substitute_text, text_of
 
 SHOWN = 400
@@ -36,11 +36,13 @@ class ScriptedBackend:
     """Releases held turns of this process; files release those of any."""
     longest_hold: float = 600.0
     """Seconds that a turn is held at most: as long as a person has for a prompt."""
+    parsed: dict[Path, tuple[bytes, Script]] = field(default_factory=dict[Path, tuple[bytes, Script]])
+    """Scripts as they were read last, and from what: a file is read at each turn, and parsed where it has changed."""
 
     async def turn(self, request: TurnRequest, name: ScriptedModel) -> ModelTurn:
         """As `ModelBackend.turn`, the model string taken apart already. The file is read anew each time."""
         try:
-            script = await anyio.to_thread.run_sync(read_script, self.path(name))
+            script = await anyio.to_thread.run_sync(self._script, self.path(name))
         except ConfigError as error:
             raise ScriptFault(str(error)) from None
         own = _script_of(script, request)
@@ -55,6 +57,13 @@ class ScriptedBackend:
     def path(self, name: ScriptedModel) -> Path:
         """The file that a model string names."""
         return self.base / Path(name.file).expanduser()
+
+    def _script(self, file: Path) -> Script:
+        raw = script_bytes(file)
+        before = self.parsed.get(file)
+        if before is None or before[0] != raw:
+            before = self.parsed[file] = (raw, parse_script(file, raw))
+        return before[1]
 
     async def _hold(self, script: Script, request: TurnRequest, number: int, turn: ScriptedTurn, event: str) -> None:
         file = script.event_file(event)

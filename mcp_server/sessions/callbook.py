@@ -1,0 +1,188 @@
+"""The client's calls as they live in this process: begun, parked, gone on with, laid aside, dropped.
+
+A call acts only while a request is attached to it. What it comes to is the gate's; who may see it is `desk`'s.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from mcp_server.errors import NoSuchHandle, RemitError, StoreError
+from mcp_server.policy.values import CallId
+from mcp_server.policy.verdicts import SessionId
+from mcp_server.records import CallEnded, SessionRecord
+from mcp_server.sessions import refusals
+from mcp_server.sessions.clientcalls import ClientCall, RootJournal, forget, keep, kept_call, new_call, restored, was_begun
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.gate import Gate
+from mcp_server.sessions.lookups import same_caller
+from mcp_server.sessions.roots import Roots
+from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.sessions.view import CARRIERS, ORPHANS, Views
+from mcp_server.sessions.work import AnyTool, AwaitsChild, Work, key_of
+
+log = structlog.get_logger(__name__)
+
+
+class CallBook:
+    """Every client's call of this process."""
+
+    def __init__(
+        self, deployment: Deployment, supervisor: Supervisor, gate: Gate, tools: Mapping[str, AnyTool], roots: Roots, views: Views
+    ) -> None:
+        self._deployment = deployment
+        self._supervisor = supervisor
+        self._gate = gate
+        self._tools = tools
+        self._roots = roots
+        self._views = views
+        self._calls = views.calls
+        self._journal = RootJournal(deployment)
+        self._group: TaskGroup | None = None
+
+    def open(self, group: TaskGroup) -> None:
+        """Calls live in `group`."""
+        self._group = group
+
+    def leave(self, root_id: SessionId) -> None:
+        """A connection's root is left: its calls end here. What was parked stays kept."""
+        for call in [call for call in self._calls.values() if call.root.id == root_id]:
+            self._drop(call)
+
+    def find(self, root: SessionRecord, call_id: CallId) -> ClientCall:
+        """The caller's call.
+
+        Raises:
+            NoSuchHandle: It is not the caller's.
+        """
+        call = self._calls.get(call_id)
+        if call is None or not same_caller(call.root, root):
+            raise NoSuchHandle("call")
+        return call
+
+    def begin(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> CallId:
+        """See `Front.begin`."""
+        new = new_call(root, tool, arguments)
+        for call in self._calls.values():
+            if call.root.id == root.id and call.digest == new.digest and call.attached == 0 and not call.told:
+                return self._attach(call)
+        self._calls[new.call.id] = new
+        return self._attach(new)
+
+    async def rejoin(self, root: SessionRecord, call_id: str) -> CallId:
+        """See `Front.rejoin`."""
+        call = self._calls.get(CallId(call_id)) or await self._kept(root, call_id)
+        if call is None or not same_caller(call.root, root):
+            raise NoSuchHandle("call")
+        return self._attach(self._calls.setdefault(call.call.id, call))
+
+    async def _kept(self, root: SessionRecord, call_id: str) -> ClientCall | None:
+        """A call that was written down, under whichever of the caller's roots: after a restart the connection has another one."""
+        for owner in await self._roots.of_caller(root):
+            kept = await kept_call(self._deployment.store, owner.id, call_id)
+            if kept is not None:
+                found = restored(owner, kept)
+                harmless = kept.tool in self._tools and self._tools[kept.tool].spec.by_ownership
+                found.interrupted = not harmless and await was_begun(self._deployment.store, owner.id, call_id)
+                return found
+        return None
+
+    def _attach(self, call: ClientCall) -> CallId:
+        call.attached += 1
+        self._go_on(call)
+        return call.call.id
+
+    def _go_on(self, call: ClientCall) -> None:
+        """Take it further. Without a request attached it waits: nobody would see what it does."""
+        if self._group is None or call.attached == 0 or call.scope is not None or call.ended is not None or call.fault is not None:
+            return
+        call.scope = anyio.CancelScope()
+        self._group.start_soon(self._act, call, call.scope)
+
+    async def _act(self, call: ClientCall, scope: anyio.CancelScope) -> None:
+        with scope:
+            try:
+                await self._attempt(call)
+            except RemitError as error:
+                call.fault = error
+            except Exception as error:  # the request is told that the server failed; the log has the rest
+                log.exception("a call failed", tool=call.call.tool)
+                call.fault = error
+        call.scope = None
+        if call.parked is not None and call.ended is None:
+            await self._rest(call)
+        elif call.ended is None and call.fault is None and call.call.id in self._calls:
+            self._go_on(call)  # laid aside, and asked for again before it had stopped
+        self._supervisor.wakeups.ring(call.call.id)
+
+    async def _attempt(self, call: ClientCall) -> None:
+        call.parked = None
+        work = Work(session=call.root, call=call.call, journal=self._journal, progress=partial(self._progressed, call))
+        if call.interrupted:
+            result = await self._gate.rejoin(work) or refusals.interrupted(call.call)
+        else:
+            result = await self._gate.attempt(work)
+        if isinstance(result, CallEnded):
+            call.ended = result
+            self._views.gone(call)
+            await forget(self._deployment.store, call)
+            return
+        call.parked = result
+        if isinstance(result, AwaitsChild) and (run := await self._deployment.store.run(result.run_id)) is not None:
+            self._views.parked_on(call, run.session_id)
+        await keep(self._deployment.store, call)
+
+    async def _rest(self, call: ClientCall) -> None:
+        if call.parked is None:
+            return
+        key = key_of(call.parked)
+        self._supervisor.wakeups.wait(call.call.id, [key], partial(self._go_on, call))
+        try:
+            over = await self._supervisor.is_over(key)
+        except StoreError:
+            return  # whoever watches the store looks again
+        if over:
+            self._supervisor.wakeups.over(key)
+
+    async def _progressed(self, call: ClientCall, text: str) -> None:
+        call.said = text
+
+    async def detach(self, call_id: CallId) -> None:
+        """See `Front.detach`."""
+        call = self._calls.get(call_id)
+        if call is None:
+            return
+        call.attached = max(0, call.attached - 1)
+        if call.attached:
+            return
+        self._supervisor.wakeups.ring(ORPHANS)
+        if call.told:
+            self._forget(call)
+            return
+        if call.parked is not None or call.scope is None:
+            return
+        if call.call.tool in CARRIERS:
+            await self._lay_aside(call)
+        else:
+            self._drop(call)
+
+    async def _lay_aside(self, call: ClientCall) -> None:
+        """It only looks and carries prompts. The request may be back with their answers, also after a restart: then it looks again."""
+        if call.scope is not None:
+            call.scope.cancel()
+        await keep(self._deployment.store, call)
+
+    def _drop(self, call: ClientCall) -> None:
+        """Nobody waits for it, and it acts or will never be asked for again: end what it does. A parked call stays kept."""
+        if call.scope is not None:
+            call.scope.cancel()
+        self._supervisor.wakeups.forget(call.call.id)
+        self._forget(call)
+
+    def _forget(self, call: ClientCall) -> None:
+        self._views.gone(call)
+        self._calls.pop(call.call.id, None)

@@ -1,0 +1,88 @@
+"""The calls of one model turn, all at once."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import anyio
+from anyio.streams.memory import MemoryObjectSendStream
+
+from mcp_server.policy.values import CallId, ToolCall
+from mcp_server.records import CallEnded
+from mcp_server.sessions import refusals
+from mcp_server.sessions.gate import Gate
+from mcp_server.sessions.hold import Hold
+from mcp_server.sessions.pulse import Pulse
+from mcp_server.sessions.transcripts import NeedsCalls
+from mcp_server.sessions.work import Parked, Work, key_of
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempted:
+    call: ToolCall
+    result: CallEnded | Parked
+
+
+class _Woken:
+    """Something that a parked call waits for is over."""
+
+
+_Signal = _Attempted | _Woken
+
+
+class Calling:
+    """Takes the calls of a run through the gate."""
+
+    def __init__(self, gate: Gate, pulse: Pulse, hold: Hold) -> None:
+        self._gate = gate
+        self._pulse = pulse
+        self._hold = hold
+
+    async def make(self, needed: NeedsCalls, looping: frozenset[CallId]) -> tuple[Parked, ...]:
+        """All open calls at once. A parked call is tried again when what it waits for is over, even while others still run."""
+        parked: dict[CallId, tuple[ToolCall, Parked]] = {}
+        send, receive = anyio.create_memory_object_stream[_Signal](float("inf"))
+        with send, receive, self._pulse.hearing(lambda: send.send_nowait(_Woken())):
+            async with anyio.create_task_group() as group:
+                flying = len(needed.calls)
+                for call in needed.calls:
+                    group.start_soon(self._try, call, needed, looping, send)
+                while flying:
+                    signal = await receive.receive()
+                    if isinstance(signal, _Attempted):
+                        flying -= 1
+                        if not isinstance(signal.result, CallEnded):
+                            parked[signal.call.id] = (signal.call, signal.result)
+                            self._pulse.watch([key_of(wait) for _, wait in parked.values()])
+                        continue
+                    for call, _ in parked.values():
+                        group.start_soon(self._try, call, needed, looping, send)
+                    flying += len(parked)
+                    parked.clear()
+        return tuple(result for _, result in parked.values())
+
+    async def _try(self, call: ToolCall, needed: NeedsCalls, looping: frozenset[CallId], send: MemoryObjectSendStream[_Signal]) -> None:
+        work = Work(
+            session=self._hold.session,
+            call=call,
+            journal=self._hold,
+            run=self._hold.run,
+            looping=call.id in looping,
+            background=self._hold.run.background,
+            progress=self._progress_of(call),
+        )
+        if call.id in needed.interrupted:
+            result = await self._gate.rejoin(work) or await self._interrupted(call)
+        else:
+            result = await self._gate.attempt(work)
+        send.send_nowait(_Attempted(call, result))
+
+    def _progress_of(self, call: ToolCall) -> Callable[[str], Awaitable[None]]:
+        async def tell(text: str) -> None:
+            self._pulse.tell(f"{' › '.join(self._hold.path)}: {call.tool}: {text}")
+
+        return tell
+
+    async def _interrupted(self, call: ToolCall) -> CallEnded:
+        ended = refusals.interrupted(call)
+        await self._hold.ended(ended, ())
+        return ended

@@ -1,0 +1,118 @@
+"""One process's hold on one run, for as long as the lease is its own: the run's state as it is written down, and its journal."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypedDict
+
+from mcp_server.errors import LeaseLost
+from mcp_server.policy.values import ToolCall
+from mcp_server.policy.verdicts import RulingId
+from mcp_server.records import (
+    AuditEvent,
+    CallEnded,
+    CallStarted,
+    Cancelled,
+    Entry,
+    Failed,
+    Outcome,
+    RefusedCall,
+    RunRecord,
+    RunState,
+    SessionRecord,
+)
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.events import ending_words, ran
+from mcp_server.sessions.pulse import Pulse
+from mcp_server.sessions.refusals import summary_of
+from mcp_server.sessions.transcripts import last_words, refused_in
+from mcp_server.sessions.transitions import check
+from mcp_server.store.protocol import Lease
+
+
+class Kept(TypedDict):
+    """What every outcome but a completed one keeps of the run."""
+
+    partial: str
+    refused: tuple[RefusedCall, ...]
+
+
+class Hold:
+    """The run, and the only writer of it. A `Journal` for its calls."""
+
+    def __init__(
+        self, deployment: Deployment, pulse: Pulse, lease: Lease, session: SessionRecord, run: RunRecord, path: tuple[str, ...]
+    ) -> None:
+        self._deployment = deployment
+        self._pulse = pulse
+        self._lease = lease
+        self.session = session
+        self.run = run
+        self.path = path
+
+    async def started(self, call: ToolCall, events: Sequence[AuditEvent], uses: Sequence[RulingId]) -> bool:
+        self._pulse.tell(f"{' › '.join(self.path)}: {call.tool} {summary_of(call)}")
+        written = await self._deployment.store.save_run(
+            self.run, self._lease, entries=(CallStarted(call_id=call.id),), events=events, uses=uses, now=self._deployment.clock()
+        )
+        if written:
+            self._pulse.running.add(call.id)
+        return written
+
+    async def ended(self, ended: CallEnded, events: Sequence[AuditEvent]) -> None:
+        await self.save(RunState.RUNNING, entries=(ended,), happened=events)
+        self._pulse.running.discard(ended.call_id)
+
+    async def resume(self, seconds: float) -> None:
+        """Take it up. Time spent waiting is not the run's: its deadline moves on by as much. `seconds`: its working time in all."""
+        now = self._deployment.clock()
+        if self.run.expires_at is None:
+            self.run = replace(self.run, expires_at=now + seconds)
+        else:
+            self.run = replace(self.run, expires_at=self.run.expires_at + max(0.0, now - self.run.updated_at))
+        if self.run.state is not RunState.RUNNING:
+            await self.save(RunState.RUNNING)
+
+    def left(self) -> float:
+        """Seconds of working time that it still has."""
+        return max(0.0, (self.run.expires_at or 0.0) - self._deployment.clock())
+
+    async def kept(self) -> Kept:
+        """What it has so far."""
+        entries = await self._deployment.store.transcript(self.session.id)
+        return {"partial": last_words(entries, self.run.id), "refused": refused_in(entries, self.run.id)}
+
+    async def end_cancelled(self, by: str) -> None:
+        """Close the run as cancelled, with what it has."""
+        await self.end(RunState.CANCELLED, Cancelled(by=by, **await self.kept()))
+
+    async def end_broken(self) -> None:
+        """Close the run as failed, with what it has: the server met a fault of its own in it."""
+        if self.run.state is not RunState.RUNNING:
+            await self.save(RunState.RUNNING)
+        try:
+            kept = await self.kept()
+        except Exception:  # the same fault may be met in what is kept
+            kept = Kept(partial="", refused=())
+        await self.end(RunState.FAILED, Failed(error="Remit failed in a way nobody expected; the server's log says how", **kept))
+
+    async def set_down(self) -> None:
+        """The server stops: keep the run for whoever starts next."""
+        if self.run.state is RunState.RUNNING:
+            await self.save(RunState.QUEUED, reason="the server stopped; it goes on when one starts for this workspace")
+
+    async def end(self, state: RunState, outcome: Outcome) -> None:
+        """Close it."""
+        self.run = replace(self.run, outcome=outcome)
+        event = ran(self._deployment.clock(), self.run, self.path, ending_words(outcome))
+        await self.save(state, reason=outcome.kind, happened=(event,))
+
+    async def save(self, state: RunState, *, reason: str = "", entries: Sequence[Entry] = (), happened: Sequence[AuditEvent] = ()) -> None:
+        """Write its state down, with what has happened.
+
+        Raises:
+            LeaseLost: Another process has it now.
+        """
+        now = self._deployment.clock()
+        self.run = replace(self.run, state=check(self.run.state, state), reason=reason, updated_at=now)
+        if not await self._deployment.store.save_run(self.run, self._lease, entries=entries, events=happened, now=now):
+            raise LeaseLost("the run was not written")  # without `uses` only a lost lease can say no

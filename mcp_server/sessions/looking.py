@@ -1,0 +1,53 @@
+"""One look at a call under the rules as they are now: where its session stands, its prompts, and the authority that follows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mcp_server.policy.chain import Authority
+from mcp_server.policy.decide import decide
+from mcp_server.policy.values import Action, Request
+from mcp_server.policy.verdicts import Step, Verdict
+from mcp_server.records import AuditEvent, CallEnded, Prompt
+from mcp_server.sessions import events
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.digests import call_digest
+from mcp_server.sessions.prompting import Prompting
+from mcp_server.sessions.standing import Standing, authority_for, standing_of
+from mcp_server.sessions.work import Work
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """Made afresh for each decision, never kept."""
+
+    at: float
+    standing: Standing
+    digest: str
+    prompts: tuple[Prompt, ...]
+    """Every prompt of that very call, oldest first."""
+    authority: Authority
+
+    def verdict(self, requests: Sequence[Request], *, by_ownership: bool) -> Verdict:
+        """What the rules say of these requests. A tool that reaches only what is its caller's own raises none."""
+        if not requests and by_ownership:
+            return Verdict(action=Action.ALLOW, step=Step.ALLOW, parts=(), requests=())
+        return decide(self.authority, requests, digest=self.digest)
+
+    def decision(self, work: Work, verdict: Verdict) -> AuditEvent:
+        """The audit's word on it."""
+        given = {record.id: record.given_by for record in self.standing.rulings}
+        by = ", ".join(dict.fromkeys(given[ruling] for ruling in verdict.rulings if ruling in given))
+        return events.decision(self.at, work.session, self.standing.path, work.call, self.digest, verdict, by)
+
+    def outcome(self, work: Work, ended: CallEnded, at: float) -> AuditEvent:
+        """The audit's word on what became of it."""
+        return events.outcome(at, work.session, self.standing.path, work.call, self.digest, ended)
+
+
+async def look(deployment: Deployment, prompting: Prompting, work: Work) -> Look:
+    """Look at the call now."""
+    standing = await standing_of(deployment, work.session)
+    digest = call_digest(work.session.principal, work.session.id, work.call.tool, work.call.arguments)
+    prompts = await prompting.for_digest(work.session.id, digest)
+    authority = authority_for(standing, work.call.id, digest, prompts)
+    return Look(at=deployment.clock(), standing=standing, digest=digest, prompts=prompts, authority=authority)

@@ -1,0 +1,40 @@
+"""Coming back to a call that was parked: what has become of its child or its prompt."""
+
+from mcp_server.records import FINAL, CallEnded, Choice, PromptState, QuestionSubject
+from mcp_server.sessions import refusals
+from mcp_server.sessions.answered import question_result
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.digests import child_ids
+from mcp_server.sessions.looking import Look
+from mcp_server.sessions.reports import child_result
+from mcp_server.sessions.standing import Standing
+from mcp_server.sessions.work import AwaitsChild, AwaitsPerson, Parked, Work
+
+
+async def come_back(deployment: Deployment, work: Work, look: Look) -> CallEnded | Parked | None:
+    """What a call that was parked before waits for or has come to. None: it was not, or a person has allowed it: decide afresh."""
+    child = await _child(deployment, work, look.standing)
+    if child is not None:
+        return child
+    mine = [prompt for prompt in look.prompts if work.call.id in prompt.calls]
+    if not mine:
+        return None
+    prompt = mine[-1]
+    match prompt.state:
+        case PromptState.OPEN:
+            return AwaitsPerson(prompt_id=prompt.id)
+        case PromptState.ANSWERED if isinstance(prompt.subject, QuestionSubject):
+            return question_result(work.call, prompt)
+        case PromptState.ANSWERED if prompt.answer is None or prompt.answer.choice not in (Choice.DENY, Choice.DENY_SESSION):
+            return None
+        case _:
+            return refusals.by_prompt(work.call, look.standing.path, prompt)
+
+
+async def _child(deployment: Deployment, work: Work, standing: Standing) -> CallEnded | Parked | None:
+    run = await deployment.store.run(child_ids(work.session.id, work.call)[1])
+    if run is None:
+        return None
+    if run.state not in FINAL and not run.background:
+        return AwaitsChild(run_id=run.id)
+    return await child_result(deployment, work.call, run, standing)
