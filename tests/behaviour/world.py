@@ -103,7 +103,7 @@ class Connected:
 
     client: Client
     store: Store
-    """A handle of the test's own."""
+    """A handle of the test's own, as another process has it."""
     parts: Running | None
     """None where the server is a process of its own."""
 
@@ -153,7 +153,11 @@ async def connect(
         opened=opened,
     )
     async with served as parts, connected(cell, server=lambda: parts.server, command_line=(), person=person) as client:
-        yield Connected(client=client, store=parts.deployment.store, parts=parts)
+        store = world.store()
+        try:
+            yield Connected(client=client, store=store, parts=parts)
+        finally:
+            await store.close()
 
 
 def _no_server() -> Server[Line]:
