@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_server.policy.chain import Authority, authority
@@ -12,10 +12,11 @@ from mcp_server.policy.decide import decide
 from mcp_server.policy.layers import opinion
 from mcp_server.policy.values import MODES_STRICTEST_FIRST, Action, Layer, LayerKind, Rule, SpawnValue
 from mcp_server.policy.verdicts import Step, Verdict
+from tests.campaign import search
 from tests.policy.large import AGENT_RULES, CLOSERS, World, worlds
 from tests.policy.universe import permuted
 
-SEARCH: Callable[[Any], Any] = settings(derandomize=True, max_examples=120, deadline=None)
+SEARCH: Callable[[Any], Any] = search(120)
 
 
 def held(world: World) -> Authority:

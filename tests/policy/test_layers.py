@@ -3,13 +3,14 @@
 from dataclasses import replace
 from itertools import product
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_server.policy import layers
 from mcp_server.policy.layers import opinion
 from mcp_server.policy.matching import matches
 from mcp_server.policy.values import Action, Layer, LayerKind, PathValue, Rule, Value
+from tests.campaign import search
 from tests.policy.universe import command, path, rule, rules
 
 WORDS = [f"edit {pattern} {action}{mark}" for pattern in ("*", "other/*") for action in ("allow", "ask", "deny") for mark in ("", " self")]
@@ -54,7 +55,7 @@ VALUES: list[tuple[str, Value]] = [
 ]
 
 
-@settings(derandomize=True, max_examples=400, deadline=None)
+@search(400)
 @given(st.lists(RULES, max_size=40), st.sampled_from(VALUES), st.sampled_from([LayerKind.AGENT, LayerKind.CEILING]))
 def test_a_long_list_compiled_says_the_same_as_a_scan_of_it(made: list[Rule], asked: tuple[str, Value], kind: LayerKind):
     permission, value = asked

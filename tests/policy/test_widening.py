@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_server.policy.chain import Commons, Member, authority
@@ -11,6 +11,7 @@ from mcp_server.policy.decide import decide
 from mcp_server.policy.guard import guard_rules
 from mcp_server.policy.values import Action, CommandValue, Mode, PathValue, Request, Rule, Value
 from mcp_server.policy.widening import widening
+from tests.campaign import search
 from tests.policy.large import AGENT_RULES, MODES, VALUES, commons, member_at
 from tests.policy.universe import HOME, WORKSPACE, asks_for, command, member, path, rules
 
@@ -115,7 +116,7 @@ def spawns(draw: st.DrawFn) -> tuple[tuple[Member, ...], Member, Commons, tuple[
     return chain, session(depth), shared, call(*asked)
 
 
-@settings(derandomize=True, max_examples=600, deadline=None)
+@search(600)
 @given(spawns())
 def test_a_child_whose_spawn_widens_nothing_can_do_nothing_unasked_that_its_caller_could_not(
     spawn: tuple[tuple[Member, ...], Member, Commons, tuple[Request, ...]],

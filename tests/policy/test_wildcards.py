@@ -1,11 +1,12 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_server.policy import wildcards
+from tests.campaign import search
 
 PATTERNS = st.text(alphabet="ab* ?", max_size=8)
 TEXTS = st.text(alphabet="ab /\n", max_size=8)
-EXACT = settings(derandomize=True, max_examples=800, deadline=None)
+EXACT = search(800)
 
 
 def simply(pattern: str, text: str) -> bool:

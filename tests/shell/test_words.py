@@ -2,10 +2,11 @@ import os
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_server.shell.words import Words, assignment, certain_words
+from tests.campaign import search
 
 PIECES = st.sampled_from(
     [
@@ -123,7 +124,7 @@ def test_assignments_are_known(word: str, is_one: bool) -> None:
     assert assignment(word) is is_one
 
 
-@settings(deadline=None, max_examples=60)
+@search(60)
 @given(st.lists(st.lists(PIECES, max_size=8).map("".join), min_size=10, max_size=10))
 def test_words_that_are_certain_are_those_that_bash_sees(lines: list[str]) -> None:
     certain = [(line, found.words) for line in lines if (found := certain_words(line)) is not None]
