@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from mcp_server.agents.definition import AgentDefinition
 from mcp_server.policy.chain import Authority, Commons, Member, authority
+from mcp_server.policy.derived import joined
+from mcp_server.policy.layers import Held
 from mcp_server.policy.values import Action, CallId, Reach, Rule
 from mcp_server.policy.verdicts import Ruling, SessionId
 from mcp_server.records import Prompt, PromptId, RulingRecord, SessionRecord
@@ -60,7 +63,7 @@ async def standing_of(deployment: Deployment, session: SessionRecord) -> Standin
 def member_of(deployment: Deployment, record: SessionRecord, definitions: Mapping[str, AgentDefinition]) -> Member:
     """A session as policy sees it, its folder for saved output included."""
     member = bare_member(deployment, record, definitions)
-    return replace(member, rules=_with_outputs(deployment, record.id, member.rules))
+    return replace(member, rules=_with_outputs(str(deployment.outputs / record.id), Held(member.rules)))
 
 
 def bare_member(deployment: Deployment, record: SessionRecord, definitions: Mapping[str, AgentDefinition]) -> Member:
@@ -73,7 +76,7 @@ def bare_member(deployment: Deployment, record: SessionRecord, definitions: Mapp
     return Member(
         session_id=record.id,
         agent=record.agent,
-        rules=(*definition.permission, *named.person),
+        rules=joined(definition.permission, named.person),
         person=named.person,
         managed=named.managed,
         mode=record.mode,
@@ -82,13 +85,14 @@ def bare_member(deployment: Deployment, record: SessionRecord, definitions: Mapp
     )
 
 
-def _with_outputs(deployment: Deployment, session_id: SessionId, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+@lru_cache(maxsize=1024)
+def _with_outputs(folder: str, held: Held) -> tuple[Rule, ...]:
     """Let a session read back what was saved for it because it was too long to show.
 
     Put before the first rule that names `external_directory` itself, so that an agent's own word on folders still has the last say,
-    and after its `*` rules, which do not speak of folders in particular.
+    and after its `*` rules, which do not speak of folders in particular. Kept, because policy compiles a list once as long as it is
+    the very same one.
     """
-    folder = str(deployment.outputs / session_id)
     ours = Rule(
         permission="external_directory",
         pattern=f"{folder}/*",
@@ -96,6 +100,7 @@ def _with_outputs(deployment: Deployment, session_id: SessionId, rules: tuple[Ru
         reason="output saved for this session",
         origin="built in",
     )
+    rules = held.rules
     place = next((i for i, rule in enumerate(rules) if rule.permission == "external_directory"), len(rules))
     return (*rules[:place], ours, *rules[place:])
 
