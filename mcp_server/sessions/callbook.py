@@ -15,7 +15,6 @@ from mcp_server.errors import NoSuchHandle, RemitError, StoreError
 from mcp_server.policy.values import CallId
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import CallEnded, SessionRecord
-from mcp_server.sessions import refusals
 from mcp_server.sessions.clientcalls import ClientCall, RootJournal, forget, keep, kept_call, new_call, restored, was_begun
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.gate import Gate
@@ -123,7 +122,7 @@ class CallBook:
         call.parked = None
         work = Work(session=call.root, call=call.call, journal=self._journal, progress=partial(self._progressed, call))
         if call.interrupted:
-            result = await self._gate.rejoin(work) or refusals.interrupted(call.call)
+            result = await self._gate.rejoin(work)
         else:
             result = await self._gate.attempt(work)
         if isinstance(result, CallEnded):

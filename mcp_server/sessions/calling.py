@@ -8,7 +8,6 @@ from anyio.streams.memory import MemoryObjectSendStream
 
 from mcp_server.policy.values import CallId, ToolCall
 from mcp_server.records import CallEnded
-from mcp_server.sessions import refusals
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.pulse import Pulse
@@ -71,7 +70,7 @@ class Calling:
             progress=self._progress_of(call),
         )
         if call.id in needed.interrupted:
-            result = await self._gate.rejoin(work) or await self._interrupted(call)
+            result = await self._gate.rejoin(work)
         else:
             result = await self._gate.attempt(work)
         send.send_nowait(_Attempted(call, result))
@@ -81,8 +80,3 @@ class Calling:
             self._pulse.tell(f"{' › '.join(self._hold.path)}: {call.tool}: {text}")
 
         return tell
-
-    async def _interrupted(self, call: ToolCall) -> CallEnded:
-        ended = refusals.interrupted(call)
-        await self._hold.ended(ended, ())
-        return ended

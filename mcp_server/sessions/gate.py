@@ -51,11 +51,11 @@ class Gate:
             return await self._ended(work, prepared, ())
         return await self._decided(work, seen, prepared)
 
-    async def rejoin(self, work: Work) -> CallEnded | Parked | None:
-        """For a call that was started before: what it waits for or has come to. None: nothing is known of it."""
+    async def rejoin(self, work: Work) -> CallEnded | Parked:
+        """For a call that was started before: what it waits for or has come to; where nothing is known of that, it was interrupted."""
         seen = await look(self._deployment, self._prompting, work)
         earlier = await come_back(self._deployment, work, seen)
-        return None if earlier is None else await self._told(work, seen, earlier)
+        return await self._told(work, seen, earlier or refusals.interrupted(work.call))
 
     # ---- the decision ---------------------------------------------------------------------------
 

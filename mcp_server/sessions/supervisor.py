@@ -240,6 +240,7 @@ class Supervisor:
             self.kick(run_id)
         else:
             acting[1].cancel()
+            acting[0].wake()  # it may be past what can be cancelled, on its way to rest: then it is looked at once more
 
     # ---- what has changed -----------------------------------------------------------------------
 

@@ -100,7 +100,9 @@ async def test_a_call_that_was_running_at_kill_9_is_named_interrupted_and_not_ru
         kill(world)
     async with connect(world, NEAR, limits=short_leases) as second:
         result = await bounded(until_ended(second, task_id))
+        outcomes = [event.outcome for event in await second.audit() if event.kind == "outcome" and event.tool == "bash"]
     (world.workspace / "go").touch()
+    assert outcomes == ["interrupted, outcome unknown"]
     assert state_of(result) == "completed"
     assert content_of(result)["result"].startswith("it said: interrupted, outcome unknown")
     assert counted(world) == 1
