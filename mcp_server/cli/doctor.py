@@ -1,4 +1,4 @@
-"""`remit doctor`: is everything in place, and if not, what to do. Changes nothing, sends nothing."""
+"""`remit doctor`: is everything in place, and if not, what to do. Changes nothing; sends nothing but with `--models`."""
 
 import json
 import os
@@ -6,14 +6,15 @@ import platform
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
 
 import click
 
 from mcp_server.agents.load import load_agents
 from mcp_server.app import backend_of
+from mcp_server.cli.doctor_models import call_models, models_wanted
+from mcp_server.cli.finding import Finding
 from mcp_server.cli.here import Here, here, workspace_option
 from mcp_server.cli.state import FILE, with_store
 from mcp_server.cli.table import safe
@@ -26,28 +27,20 @@ OLDEST_SQLITE = (3, 35, 0)
 """The first with RETURNING, which the store's statements use."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing looked at."""
-
-    about: str
-    state: Literal["ok", "note", "fault"]
-    says: str
-    remedy: str = ""
-
-
 @click.command()
 @workspace_option
+@click.option("--models", "models", is_flag=True, help="Also send each model one short call. It may cost a fraction of a cent.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def doctor(workspace: Path, as_json: bool) -> None:
+def doctor(workspace: Path, models: bool, as_json: bool) -> None:
     """Look at the machine, the settings, the agents, the store and the models; say what to mend and how.
 
     Ends with 1 where something must be mended before Remit works.
     """
-    findings = list(_findings(workspace))
-    for finding in findings:
+    faults = 0
+    for finding in _findings(workspace, models):
         click.echo(json.dumps(asdict(finding), ensure_ascii=False) if as_json else _line(finding))
-    if any(finding.state == "fault" for finding in findings):
+        faults += finding.state == "fault"
+    if faults:
         raise SystemExit(1)
 
 
@@ -57,7 +50,7 @@ def _line(finding: Finding) -> str:
     return safe(f"{told}\n      {finding.remedy}" if finding.remedy else told)
 
 
-def _findings(workspace: Path) -> Iterator[Finding]:
+def _findings(workspace: Path, models: bool) -> Iterator[Finding]:
     yield from _machine()
     yield from _state_folder()
     try:
@@ -71,7 +64,7 @@ def _findings(workspace: Path) -> Iterator[Finding]:
         yield Finding(about="workspace", state="fault", says=str(error))
         return
     yield from _settings(place)
-    yield from _agents_and_models(place)
+    yield from _agents_and_models(place, models)
 
 
 def _where(file: str, line: int | None) -> str:
@@ -151,7 +144,7 @@ def _settings(place: Here) -> Iterator[Finding]:
         yield Finding(about="workspace", state="ok", says=str(place.workspace))
 
 
-def _agents_and_models(place: Here) -> Iterator[Finding]:
+def _agents_and_models(place: Here, call: bool) -> Iterator[Finding]:
     try:
         agents = load_agents(places=place.places, settings=place.settings)
     except ConfigError as error:
@@ -163,11 +156,15 @@ def _agents_and_models(place: Here) -> Iterator[Finding]:
     yield from (
         Finding(about="agents", state="note", says=f"{_where(n.file, n.line)}: {n.problem}", remedy=n.remedy) for n in agents.notices
     )
-    wanted = {name: place.settings.model_for(agent.model, hidden=agent.hidden) for name, agent in agents.items() if agent.mode != "primary"}
+    wanted = models_wanted(place, agents)
     check = backend_of(place.settings, place.workspace, os.environ).check
-    for model in dict.fromkeys(wanted.values()):
-        names = ", ".join(sorted(name for name, one in wanted.items() if one == model))
-        yield _model(model, names, check)
+    sound: list[str] = []
+    for model, names in wanted.items():
+        finding = _model(model, ", ".join(names), check)
+        yield finding
+        sound += [model] if model is not None and finding.state == "ok" else []
+    if call:
+        yield from call_models(place, sound)
 
 
 def _model(model: str | None, names: str, check: Callable[[str, str], None]) -> Finding:
