@@ -28,7 +28,7 @@ help:
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
 	@echo 'make typescript what the TypeScript client needs, into build/'
 	@echo 'make clients    both'
-	@echo 'make docs       the documents as a site, into build/site'
+	@echo 'make docs       the documents as a site, into build/docs/site'
 	@echo 'make lock       take the newest versions that pyproject.toml allows into $(CONSTRAINTS)'
 	@echo 'make clean      remove what these commands made'
 
@@ -61,8 +61,8 @@ inspector: $(INSPECTOR)/.installed
 typescript: $(TYPESCRIPT)/.installed
 
 docs: $(VENV)/.dev
-	@$(BIN)/mkdocs --quiet build --strict --config-file docs/site/mkdocs.yml
-	@echo 'build/site/index.html'
+	@$(BIN)/python docs/site/build.py build/docs
+	@echo 'build/docs/site/index.html'
 
 lock: $(VENV)/.dev
 	@$(PIP) install --upgrade --upgrade-strategy eager --editable '.[all-models]' --group dev
