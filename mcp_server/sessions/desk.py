@@ -58,9 +58,16 @@ class Desk:
 
     async def leave_root(self, root_id: SessionId) -> None:
         self._book.leave(root_id)
+        await self._withdraw_unshown(root_id)
         root = next(iter(await self._deployment.store.chain(root_id)), None)
         if root is not None and root.ended_at is None:
             await self._roots.end(root)
+
+    async def _withdraw_unshown(self, root_id: SessionId) -> None:
+        """Of the root's own calls: nobody can come back for them any more. One that was shown may be answered by a retry."""
+        prompting = self._supervisor.prompting
+        for prompt in [prompt for prompt in prompting.open_ones.values() if prompt.session_id == root_id and prompt.shown_at is None]:
+            await prompting.close(prompt, PromptState.WITHDRAWN, "the connection that asked has ended")
 
     # ---- calls ----------------------------------------------------------------------------------
 

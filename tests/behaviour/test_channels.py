@@ -6,7 +6,7 @@ import anyio
 import pytest
 from mcp_types import CallToolResult
 
-from mcp_server.records import Choice
+from mcp_server.records import Choice, PromptState
 from mcp_server.settings.values import Flags
 from tests.behaviour.stories import (
     NEAR,
@@ -148,3 +148,15 @@ async def test_the_first_answer_wins_and_a_second_changes_nothing(choice: Choice
         result = await bounded(until_ended(connected, content_of(started)["task_id"]))
     denied = [] if choice is Choice.ALLOW_ONCE else [(PATH, "write", "denied by the person")]
     assert refused_in(result) == denied
+
+
+async def test_what_a_client_asked_for_itself_is_asked_no_more_when_it_has_left(tmp_path: Path) -> None:
+    world = team_world(tmp_path, settings={"limits": {"task_wait": 0.2}})
+    async with connect(world, NEAR) as connected:
+        await bounded(connected.call("write", **write()[1]))
+        await bounded(connected.call("task", **errand("lead")))
+        await connected.open_prompts(2)
+    store = world.store()
+    prompts = {prompt.session_path[-1]: prompt.state for prompt in await store.prompts()}
+    await store.close()
+    assert prompts == {"build": PromptState.WITHDRAWN, "writer": PromptState.OPEN}, "its children go on"
