@@ -75,7 +75,7 @@ class FrontMatter(Block):
         None, "What its model is shown. Absent: what the rules do not wholly deny; []: none.", example=["read", "grep"]
     )
     model: Annotated[ModelName, BeforeValidator(_model_word)] | None = key(
-        None, "The model it uses; absent: the settings'.", example="anthropic:claude-sonnet-4-5"
+        None, "The model it uses; absent: the settings'.", example="anthropic:claude-sonnet-5"
     )
     fallback: Annotated[ModelName, BeforeValidator(_model_word)] | None = key(
         None, "The model that answers where that one fails for good; absent: the settings'.", example="openai:gpt-5-mini"

@@ -57,7 +57,7 @@ MODEL = re.compile(r"[A-Za-z0-9_.-]+[:/].+")
 
 def _model(text: str) -> str:
     if not MODEL.fullmatch(text):
-        raise ValueError("is not of the form provider:model; write it so, e.g. anthropic:claude-sonnet-4-5")
+        raise ValueError("is not of the form provider:model; write it so, e.g. anthropic:claude-sonnet-5")
     return text.strip()
 
 
@@ -160,7 +160,7 @@ class AgentSettings(Block):
     """What settings say of one agent, on top of its definition."""
 
     permission: Written = key(None, "Rules that end its agent layer, and the layer of who writes them.", example={"bash": "ask"})
-    model: ModelName | None = key(None, "The model it uses.", example="anthropic:claude-sonnet-4-5")
+    model: ModelName | None = key(None, "The model it uses.", example="anthropic:claude-sonnet-5")
     fallback: ModelName | None = key(None, "The model that answers where that one fails for good.", example="openai:gpt-5-mini")
     temperature: Annotated[float, Field(ge=0, le=2)] | None = key(None, "Sampling temperature.", example=0.2)
     top_p: Annotated[float, Field(gt=0, le=1)] | None = key(None, "Nucleus sampling.", example=0.9)
@@ -182,7 +182,7 @@ class SettingsFile(Block):
     mode: ModeWord = key(Mode.DEFAULT, "What answers where no rule speaks.", example="acceptEdits", sources=("managed", "user", "cli"))
     max_mode: ModeWord | None = key(None, "The least strict mode that anybody may choose.", example="acceptEdits", sources=("managed",))
     model: ModelName | None = key(
-        None, "The model of agents that name none.", example="anthropic:claude-sonnet-4-5", sources=(*EVERYWHERE, "cli")
+        None, "The model of agents that name none.", example="anthropic:claude-sonnet-5", sources=(*EVERYWHERE, "cli")
     )
     small_model: ModelName | None = key(
         None, "The model of the hidden agents that name none; absent: `model`.", example="openai:gpt-5-mini", sources=EVERYWHERE

@@ -139,7 +139,7 @@ TAIL = "\n---\nyou\n"
         ("mode: acceptEdits", "`mode` says how an agent is used, not what answers silence; write `permission_mode: acceptEdits`, "
          "and for `mode` one of primary, subagent, all"),
         ("model: inherit", "`model` says inherit; leave `model` out: the settings' model is used"),
-        ("model: opus", "`model` is not of the form provider:model; write it so, e.g. anthropic:claude-sonnet-4-5"),
+        ("model: opus", "`model` is not of the form provider:model; write it so, e.g. anthropic:claude-sonnet-5"),
         ("permission_mode: plan", "`permission_mode` has a value that does not fit; it should be 'dontAsk', 'default', 'acceptEdits' "
          "or 'bypassPermissions'"),
         ("prompts: never", "`prompts` has a value that does not fit; it should be 'bubble' or 'deny'"),

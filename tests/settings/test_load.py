@@ -235,7 +235,7 @@ NAME = "use lower-case letters, digits and -, at most 40, a letter or digit firs
         ("tools: read", "1: `tools` has a value that does not fit; write a list: [one, two]"),
         ("tools:\n  - read\n  - Grep", "3: `Grep` is not a tool (in `tools.1`); did you mean `grep`?"),
         ("mode: plan", f"1: `mode` has a value that does not fit; {MODES}"),
-        ("model: sonnet", "1: `model` is not of the form provider:model; write it so, e.g. anthropic:claude-sonnet-4-5"),
+        ("model: sonnet", "1: `model` is not of the form provider:model; write it so, e.g. anthropic:claude-sonnet-5"),
         ("model: 7", "1: `model` has a value that does not fit; write text, in quotes if it could be read as a number"),
         ("agent: Build", f"1: `agent` is not a name; {NAME}"),
         ("agents:\n  Build: {}", f"2: `agents.Build` is not a name; {NAME}"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from mcp_server.errors import ModelNotConfigured
 
 SCRIPTED = "scripted:"
-FORMS = "`provider:model` (for example `anthropic:claude-sonnet-4-5`) or `scripted:<file>`"
+FORMS = "`provider:model` (for example `anthropic:claude-sonnet-5`) or `scripted:<file>`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
