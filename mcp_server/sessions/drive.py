@@ -41,6 +41,8 @@ class Drive:
         self._session = hold.session
         self._calling = Calling(gate, pulse, hold)
         self._compaction = Compaction(deployment)
+        self._entries: tuple[StoredEntry, ...] = ()
+        """As far as they were read: the transcript only grows."""
 
     async def advance(self) -> tuple[Parked, ...] | None:
         """Go on until the run rests or ends. Returns what it waits for; None: it has ended.
@@ -60,7 +62,7 @@ class Drive:
 
     async def _steps(self) -> tuple[Parked, ...] | None:
         while True:
-            entries = await self._deployment.store.transcript(self._session.id)
+            entries = await self._read()
             match next_step(entries, frozenset(self._pulse.running)):
                 case SaidAll(text=text):
                     return await self._hold.end(RunState.COMPLETED, Completed(result=text, refused=refused_in(entries, self._hold.run.id)))
@@ -68,7 +70,7 @@ class Drive:
                     limit = self._limit(turns_of(entries, self._hold.run.id))
                     if limit is not None:
                         return await self._hold.end(RunState.EXPIRED, Expired(limit=limit, **await self._hold.kept()))
-                    if not await self._shortened(entries) and not await self._turn():
+                    if not await self._shortened(entries) and not await self._turn(entries):
                         return None
                 case NeedsCalls() as needed:
                     looping = frozenset(call.id for call in needed.calls if repeats(entries, self._hold.run.id, call))
@@ -77,12 +79,17 @@ class Drive:
                         await self._hold.save(RunState.WAITING, reason=_waits_for(parked))
                         return parked
 
+    async def _read(self) -> tuple[StoredEntry, ...]:
+        last = self._entries[-1].seq if self._entries else 0
+        self._entries += await self._deployment.store.transcript(self._session.id, after=last)
+        return self._entries
+
     # ---- one model turn -------------------------------------------------------------------------
 
-    async def _turn(self) -> bool:
+    async def _turn(self, entries: tuple[StoredEntry, ...]) -> bool:
         """False: the run has ended, because no turn could be had."""
         try:
-            turn = await self._turns.turn(self._session, self._hold.run)
+            turn = await self._turns.turn(self._session, entries)
         except ModelError as error:
             long = self._compaction.failure
             words = f"{error} (the transcript is long and could not be shortened: {long})" if long else str(error)

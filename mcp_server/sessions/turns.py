@@ -6,7 +6,7 @@ from mcp_server.errors import ModelNotConfigured
 from mcp_server.policy.chain import Authority, authority
 from mcp_server.policy.derived import permission_of
 from mcp_server.policy.shown import wholly_denied
-from mcp_server.records import ModelTurn, RunRecord, SessionRecord
+from mcp_server.records import ModelTurn, SessionRecord, StoredEntry
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.models.base import ToolOffer, TurnRequest
 from mcp_server.sessions.standing import GONE, Standing, standing_of
@@ -26,6 +26,8 @@ class Turns:
     def __init__(self, deployment: Deployment, tools: Mapping[str, AnyTool]) -> None:
         self._deployment = deployment
         self._tools = tools
+        self._offers: dict[str, ToolOffer] = {}
+        """Made once: a tool's schema takes milliseconds to build, and never changes."""
 
     def steps(self, session: SessionRecord) -> int | None:
         """The definition's own limit of turns."""
@@ -37,8 +39,8 @@ class Turns:
         definition = self._deployment.rulebook.definitions(session.workspace).get(session.agent)
         return definition.timeout if definition else None
 
-    async def turn(self, session: SessionRecord, run: RunRecord) -> ModelTurn:
-        """One turn.
+    async def turn(self, session: SessionRecord, transcript: tuple[StoredEntry, ...]) -> ModelTurn:
+        """One turn that answers the session's whole transcript.
 
         Raises:
             ModelError: It could not be had.
@@ -60,7 +62,7 @@ class Turns:
             model=model,
             fallback=self._deployment.rulebook.fallback(definition),
             system=f"{definition.prompt}\n\n{preamble}".strip(),
-            transcript=await self._deployment.store.transcript(session.id),
+            transcript=transcript,
             tools=self.offers(standing),
             temperature=definition.temperature,
             top_p=definition.top_p,
@@ -71,7 +73,15 @@ class Turns:
     def offers(self, standing: Standing) -> tuple[ToolOffer, ...]:
         """The tools that the session's model is shown. Being shown a tool permits nothing."""
         current = authority(standing.members, standing.commons, ())
-        return tuple(_offer(tool.spec) for tool in self._shown(standing, current))
+        return tuple(self._offer(tool.spec) for tool in self._shown(standing, current))
+
+    def _offer(self, spec: ToolSpec) -> ToolOffer:
+        made = self._offers.get(spec.name)
+        if made is None:
+            made = self._offers[spec.name] = ToolOffer(
+                name=spec.name, description=spec.description, schema=spec.arguments.model_json_schema()
+            )
+        return made
 
     def _shown(self, standing: Standing, current: Authority) -> Sequence[AnyTool]:
         definition, narrowed = standing.definition, standing.session.narrowed
@@ -83,7 +93,3 @@ class Turns:
             and (narrowed is None or name in narrowed)
             and (tool.spec.by_ownership or not wholly_denied(current, permission_of(name)))
         ]
-
-
-def _offer(spec: ToolSpec) -> ToolOffer:
-    return ToolOffer(name=spec.name, description=spec.description, schema=spec.arguments.model_json_schema())

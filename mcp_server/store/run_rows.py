@@ -125,9 +125,13 @@ def request_cancel(connection: sqlite3.Connection, run_id: str, by: str) -> None
     )
 
 
-def transcript(connection: sqlite3.Connection, session_id: str) -> tuple[StoredEntry, ...]:
-    """All runs' entries, in order."""
-    rows = every(connection, "SELECT seq, run_id, at, record FROM entries WHERE session_id = :id ORDER BY seq", {"id": session_id})
+def transcript(connection: sqlite3.Connection, session_id: str, after: int) -> tuple[StoredEntry, ...]:
+    """All runs' entries past that `seq`, in order."""
+    rows = every(
+        connection,
+        "SELECT seq, run_id, at, record FROM entries WHERE session_id = :id AND seq > :after ORDER BY seq",
+        {"id": session_id, "after": after},
+    )
     return tuple(
         StoredEntry(seq=row[0], run_id=RunId(row[1]), at=row[2], entry=ENTRY.load(row[3], f"{row[0]} of session {session_id}"))
         for row in rows

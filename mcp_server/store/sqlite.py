@@ -114,8 +114,8 @@ class SqliteStore(Store):
 
     # transcript
 
-    async def transcript(self, session_id: SessionId) -> tuple[StoredEntry, ...]:
-        return await self._db.read(run_rows.transcript, session_id)
+    async def transcript(self, session_id: SessionId, *, after: int = 0) -> tuple[StoredEntry, ...]:
+        return await self._db.read(run_rows.transcript, session_id, after)
 
     # prompts
 

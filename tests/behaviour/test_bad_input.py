@@ -117,10 +117,10 @@ class Stumbling(SqliteStore):
 
     stumbles = False
 
-    async def transcript(self, session_id: SessionId) -> tuple[StoredEntry, ...]:
+    async def transcript(self, session_id: SessionId, *, after: int = 0) -> tuple[StoredEntry, ...]:
         if self.stumbles:
             raise ZeroDivisionError
-        return await super().transcript(session_id)
+        return await super().transcript(session_id, after=after)
 
 
 async def permitted(connected: Connected) -> int:

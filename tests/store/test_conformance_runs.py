@@ -90,6 +90,8 @@ async def test_entries_of_several_runs_make_one_numbered_transcript(handles: Han
         (5, "run", 13.0),
     ]
     assert [entry.entry for entry in stored] == [*ENTRIES[:2], ENTRIES[0], *ENTRIES[2:4]]
+    assert await handles.one.transcript(ROOT.id, after=3) == stored[3:]
+    assert await handles.one.transcript(ROOT.id, after=5) == ()
 
 
 # ---- leases -------------------------------------------------------------------------------------
