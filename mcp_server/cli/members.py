@@ -7,7 +7,7 @@ from mcp_server.agents.definition import AgentSet
 from mcp_server.agents.load import load_agents
 from mcp_server.cli.here import Here
 from mcp_server.cli.shown import NotFound
-from mcp_server.policy.chain import Member
+from mcp_server.policy.chain import Member, stricter
 from mcp_server.policy.values import Mode
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.settings.values import Settings
@@ -48,9 +48,9 @@ class Cast:
         return member
 
     def chain(self, names: Sequence[str], mode: Mode) -> tuple[Member, ...]:
-        """The sessions, root first; the root asks for the mode."""
-        members = [self.known(name, place) for place, name in enumerate(names)]
-        return (replace(members[0], mode=mode), *members[1:])
+        """The sessions, root first; the root asks for the mode, or for its agent's own where that is stricter."""
+        root, *others = [self.known(name, place) for place, name in enumerate(names)]
+        return (replace(root, mode=mode if root.mode is None else stricter(mode, root.mode)), *others)
 
 
 def cast_of(place: Here) -> Cast:

@@ -85,13 +85,18 @@ def answering(rulings: Sequence[Ruling], asked: Asked, asks: Sequence[AskRef], d
 
 
 def _lifts(ruling: Ruling, asked: Asked, asks: Sequence[AskRef], digest: str | None) -> bool:
-    if ruling.rule.action is not Action.ALLOW or not set(asks) <= set(ruling.answers):
+    if ruling.rule.action is not Action.ALLOW or not set(asks) <= set(ruling.answers) or _needs_a_role(asked.opinions):
         return False
     if ruling.reach is Reach.ONCE:
         return digest is not None and ruling.digest == digest
     if _WIDTH[ruling.reach] > _WIDTH[widest_reach(asked.opinions)]:
         return False
     return matching.matches(ruling.rule, asked.permission, asked.value, asked.arguments) and layers.vouches(ruling.rule, asked.value)
+
+
+def _needs_a_role(opinions: Sequence[Opinion]) -> bool:
+    """A rule names who must answer. No ruling says what role its giver had, so none of them answers it."""
+    return any(each.action is Action.ASK and each.rule is not None and each.rule.answer_by is not None for each in opinions)
 
 
 def widest_reach(opinions: Sequence[Opinion]) -> Reach:

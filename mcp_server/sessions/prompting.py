@@ -7,7 +7,7 @@ changes are in it at once, other processes' after `refresh`.
 from collections.abc import Callable, Mapping, Sequence
 
 from mcp_server.policy.explain import reasons
-from mcp_server.policy.offers import Offered, offers
+from mcp_server.policy.offers import Offered, offers, roles
 from mcp_server.policy.values import Action, Mode
 from mcp_server.policy.verdicts import SessionId, Verdict
 from mcp_server.records import (
@@ -141,15 +141,21 @@ def tool_of(prompt: Prompt) -> str:
 
 
 def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
-    """What the person is shown: the exact call, what of it asks and why, and the very rules each answer would create."""
+    """What the person is shown: the exact call, what of it asks and why, and the very rules each answer would create.
+
+    Who answers here is known by no role, so where one must answer nothing but a denial is offered.
+    """
     asking = [part for part in verdict.parts if part.action is Action.ASK]
+    others = roles(verdict)
+    made = tuple(_offer(offered) for offered in offers(verdict))
     return ApprovalSubject(
         tool=work.call.tool,
         arguments=dict(work.call.arguments),
         wants=tuple(f"{part.permission} {part.value.text}" for part in asking),
         because=reasons(verdict, mode),
         asks=verdict.asks,
-        offers=tuple(_offer(offered) for offered in offers(verdict)),
+        offers=tuple(offer for offer in made if not others or offer.choice in (Choice.DENY, Choice.DENY_SESSION)),
+        notes=tuple(f"only somebody in the role `{role}` may allow it, and no answer given here can show that" for role in others),
     )
 
 

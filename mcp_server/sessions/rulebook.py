@@ -23,7 +23,10 @@ from mcp_server.settings.values import Flags, Settings
 
 log = structlog.get_logger(__name__)
 
-Stamp = tuple[tuple[str, int, int, int], ...]
+Seen = tuple[str, int, int, int, int]
+"""A path, when its content and when anything of it changed, its size and its identity."""
+
+Stamp = tuple[Seen, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,8 +69,10 @@ class FileRules:
         return Edition(settings=settings, agents=load_agents(places=self._places, settings=settings))
 
     def _stamped(self) -> Stamp:
-        files = (self._places.managed, self._places.config, self._workspace / ".remit", self._places.state / "trust")
-        return tuple(entry for folder in files for entry in _entries(folder, DEEP))
+        # Links in the person's and the operator's folders are followed when they are read, so they are here; a workspace's never are.
+        own = (entry for folder in (self._places.managed, self._places.config) for entry in _entries(folder, DEEP, follow=True))
+        others = (self._workspace / ".remit", self._places.state / "trust")
+        return (*own, *(entry for folder in others for entry in _entries(folder, DEEP, follow=False)))
 
     # ---- Rulebook -------------------------------------------------------------------------------
 
@@ -100,17 +105,27 @@ DEEP = 3
 """Levels below a configuration folder that are looked at: `settings.d/x.yaml`, `agents/x.md` and one more."""
 
 
-def _entries(folder: Path, depth: int) -> Iterator[tuple[str, int, int, int]]:
-    """Name, time, size and identity of a folder's files. A folder that cannot be read has none: reading it will say so."""
+def _entries(folder: Path, depth: int, *, follow: bool) -> Iterator[Seen]:
+    """A folder's files as they are now. A folder that cannot be read has none: reading it will say so."""
     try:
         with os.scandir(folder) as found:
             for entry in sorted(found, key=lambda one: one.name):
-                seen = entry.stat(follow_symlinks=False)
-                yield entry.path, seen.st_mtime_ns, seen.st_size, seen.st_ino
-                if depth > 1 and entry.is_dir(follow_symlinks=False):
-                    yield from _entries(Path(entry.path), depth - 1)
+                yield _seen(entry, follow=False)
+                if follow and entry.is_symlink():
+                    yield _seen(entry, follow=True)
+                if depth > 1 and entry.is_dir(follow_symlinks=follow):
+                    yield from _entries(Path(entry.path), depth - 1, follow=follow)
     except OSError:
         return
+
+
+def _seen(entry: os.DirEntry[str], *, follow: bool) -> Seen:
+    try:
+        # Asked of the path: an entry keeps what it was first told.
+        status = os.stat(entry.path, follow_symlinks=follow)
+    except OSError:
+        return entry.path, 0, 0, 0, 0
+    return entry.path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def limits_of(settings: Settings) -> Limits:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from mcp_server.agents.definition import AgentDefinition
-from mcp_server.policy.chain import Authority, Commons, Member, authority
+from mcp_server.policy.chain import Authority, Commons, Member, authority, stricter
 from mcp_server.policy.derived import joined
 from mcp_server.policy.layers import Held
-from mcp_server.policy.values import Action, CallId, Reach, Rule
+from mcp_server.policy.values import Action, CallId, Mode, Reach, Rule
 from mcp_server.policy.verdicts import Ruling, SessionId
 from mcp_server.records import Prompt, PromptId, RulingRecord, SessionRecord
 from mcp_server.sessions.deployment import Deployment
@@ -79,10 +79,21 @@ def bare_member(deployment: Deployment, record: SessionRecord, definitions: Mapp
         rules=joined(definition.permission, named.person),
         person=named.person,
         managed=named.managed,
-        mode=record.mode,
+        mode=_mode(deployment, record, definition),
         may_ask=definition.prompts == "bubble",
         narrowed=record.narrowed,
     )
+
+
+def _mode(deployment: Deployment, record: SessionRecord, definition: AgentDefinition) -> Mode | None:
+    """What the session asks for now. None: its parent's.
+
+    A root keeps to the mode that it was opened with where that is stricter than today's: a wider one begins with another root.
+    """
+    if record.parent_id is not None:
+        return definition.permission_mode
+    asked = (record.mode, definition.permission_mode, deployment.rulebook.root_mode(record.agent))
+    return stricter(*(mode for mode in asked if mode is not None))
 
 
 @lru_cache(maxsize=1024)

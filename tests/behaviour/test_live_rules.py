@@ -1,0 +1,109 @@
+"""Rules, modes and files that change while the server runs: each decision reads them as they are then."""
+
+import json
+from pathlib import Path
+
+from mcp.client.client import Client
+
+from mcp_server.protocol.forms import message_of
+from mcp_server.protocol.timing import Timing
+from mcp_server.records import Choice
+from mcp_server.sessions.answers import close_with
+from tests.behaviour.stories import NEAR, agent, bounded, calls, each_era, errand, refused_in, says, typed, write
+from tests.behaviour.world import World, connect, make_world, text_of
+from tests.protocol.connect import Cell, Person, decides
+
+BYPASS = {"mode": "bypassPermissions"}
+DONT_ASK = "nobody could be asked: denied: "
+
+
+def change(world: World, **values: object) -> None:
+    """Other values in the person's settings."""
+    file = world.places.config / "settings.yaml"
+    file.write_text(json.dumps({**json.loads(file.read_text()), **values}))
+
+
+async def wrote(client: Client, path: str) -> str:
+    return text_of(await bounded(client.call_tool("write", {"filePath": path, "content": "x"})))
+
+
+async def test_a_deny_written_behind_a_link_is_heard_at_the_next_decision(tmp_path: Path) -> None:
+    world = make_world(tmp_path, settings=BYPASS)
+    linked, real = world.places.config / "settings.yaml", tmp_path / "kept-elsewhere.yaml"
+    linked.rename(real)
+    linked.symlink_to(real)
+    async with connect(world, NEAR) as connected:
+        assert (await wrote(connected.client, "a.txt")).startswith("created")
+        real.write_text(json.dumps({**BYPASS, "permission": {"edit": "deny"}}))
+        assert (await wrote(connected.client, "b.txt")).startswith("denied by rule: ")
+
+
+async def test_an_agent_in_a_linked_folder_is_read_anew_when_it_changes(tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={"worker": [calls(write("a.txt")), says("done")]}, settings=BYPASS)
+    folder, real = world.places.config / "agents", tmp_path / "kept-elsewhere"
+    folder.rename(real)
+    folder.symlink_to(real)
+    (real / "worker.md").write_text(agent())
+    async with connect(world, NEAR) as connected:
+        (real / "worker.md").write_text(agent("permission: {edit: deny}"))
+        result = await bounded(connected.call("task", **errand("worker")))
+    assert refused_in(result) == [("build › worker", "write", "denied by rule")]
+
+
+@each_era
+async def test_a_stricter_mode_is_heard_by_a_root_that_stands_and_a_wider_one_is_not(cell: Cell, tmp_path: Path) -> None:
+    world = make_world(tmp_path, settings=BYPASS)
+    async with connect(world, cell) as connected:
+        assert (await wrote(connected.client, "a.txt")).startswith("created")
+        change(world, mode="dontAsk")
+        assert (await wrote(connected.client, "b.txt")).startswith(DONT_ASK)
+    change(world, mode="dontAsk")
+    async with connect(world, cell) as connected:
+        assert (await wrote(connected.client, "c.txt")).startswith(DONT_ASK)
+        change(world, mode="bypassPermissions")
+        assert (await wrote(connected.client, "c.txt")).startswith(DONT_ASK)
+
+
+async def test_a_root_keeps_to_its_agents_own_mode_where_that_is_stricter(tmp_path: Path) -> None:
+    world = make_world(
+        tmp_path, settings={**BYPASS, "agent": "careful"}, agents={"careful": agent("permission_mode: dontAsk", mode="primary")}
+    )
+    async with connect(world, NEAR) as connected:
+        assert (await wrote(connected.client, "a.txt")).startswith(DONT_ASK)
+
+
+async def test_a_childs_own_mode_is_read_from_its_definition_as_it_is_now(tmp_path: Path) -> None:
+    script = {"worker": [says("first"), calls(write("a.txt")), says("second")]}
+    world = make_world(tmp_path, script=script, agents={"worker": agent()}, settings=BYPASS)
+    async with connect(world, NEAR) as connected:
+        first = await bounded(connected.call("task", **errand("worker")))
+        (world.places.config / "agents" / "worker.md").write_text(agent("permission_mode: dontAsk"))
+        assert first.structured_content is not None
+        again = await bounded(connected.call("task", **errand("worker", task_id=first.structured_content["task_id"])))
+    assert refused_in(again) == [("build › worker", "write", "nobody could be asked")]
+
+
+async def test_an_ask_that_a_role_must_answer_is_not_lifted_by_whoever_sits_at_the_machine(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    world.places.managed.mkdir()
+    rule = {"permission": "edit", "action": "ask", "answer_by": "release manager"}
+    (world.places.managed / "settings.yaml").write_text(json.dumps({"permission": [rule]}))
+    async with connect(world, NEAR, timing=Timing(patience=0.1)) as connected:
+        await wrote(connected.client, "a.txt")
+        (prompt,) = await connected.open_prompts()
+        assert not await close_with(connected.store, prompt, typed(Choice.ALLOW_ONCE))
+        assert "role `release manager`" in message_of(prompt)
+        assert await close_with(connected.store, prompt, typed(Choice.DENY))
+        assert (await wrote(connected.client, "a.txt")).startswith("denied by the person")
+
+
+async def test_a_ruling_given_before_a_role_had_to_answer_lifts_nothing_since(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    world.places.managed.mkdir()
+    rules = world.places.managed / "settings.yaml"
+    rules.write_text(json.dumps({"permission": [{"permission": "edit", "action": "ask"}]}))
+    async with connect(world, NEAR, person=Person(decides("allow_tree")), timing=Timing(patience=0.1)) as connected:
+        assert (await wrote(connected.client, "a.txt")).startswith("created")
+        (world.workspace / "a.txt").unlink()
+        rules.write_text(json.dumps({"permission": [{"permission": "edit", "action": "ask", "answer_by": "release manager"}]}))
+        assert "nobody could be asked" in await wrote(connected.client, "a.txt")
