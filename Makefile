@@ -64,6 +64,7 @@ docs: $(VENV)/.dev
 	@$(BIN)/python docs/site/build.py build/docs
 	@echo 'build/docs/site/index.html'
 
+# On the oldest Python that is promised, Debian 12's 3.11.2: newer ones are offered versions that do not install there.
 lock: $(VENV)/.dev
 	@$(PIP) install --upgrade --upgrade-strategy eager --editable '.[all-models]' --group dev
 	@{ echo '# What the tests last passed with. Written by: make lock'; $(BIN)/python -m pip freeze --exclude-editable; } > $(CONSTRAINTS)
