@@ -5,7 +5,7 @@ A child's profile is no wider than its ancestors', because its authority holds t
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mcp_server.policy import wildcards
@@ -13,10 +13,11 @@ from mcp_server.policy.chain import Authority
 from mcp_server.policy.decide import decide
 from mcp_server.policy.layers import heard
 from mcp_server.policy.matching import pattern_for
-from mcp_server.policy.values import Action, LayerKind, Request
+from mcp_server.policy.values import Action, LayerKind, Request, Rule
 from mcp_server.sandbox import regions
 from mcp_server.sandbox.ground import Ground
 from mcp_server.sandbox.looking import Look, Names, TooMany
+from mcp_server.sandbox.patterns import bare_name, closes_below, literal
 from mcp_server.sandbox.profile import Limits, Place, Profile, depth, within
 from mcp_server.sandbox.regions import Closing, Said
 from mcp_server.sandbox.usual import GIT_PROGRAMS, HOME_ONLY, SERVER_SECRETS
@@ -135,13 +136,18 @@ class _Drawing:
     def visible(self) -> tuple[Place, ...]:
         """What programs need, the workspace, and whatever else `read` allows as a whole."""
         ground = self.ground
-        if self._open("read", "/"):
+        if self._open("read", "/") and self._mountable("/"):
             return (Place(path="/", because=self.said("external_directory", "/").because),)
         shown = [Place(path=path, because="programs need it") for path in ground.shown]
         lent = [folder for folder in (ground.workspace, *self._named("read", "external_directory")) if self._open("read", folder)]
         shown += [Place(path=folder, because=self.said("read", folder).because) for folder in lent]
         shown += [Place(path=path, because="named in the prompt") for path in self.approval.read if self._reads(path)[0]]
         return _once(shown)
+
+    def _mountable(self, folder: str) -> bool:
+        """Whatever closes a part of the folder to reading is a place, so that nothing in it need be looked for."""
+        closings = (closing for permission in ("read", "external_directory") for closing in self.said(permission, folder).closings)
+        return all(literal(closing.rule) is not None for closing in closings)
 
     def writable(self, workspace: Said) -> tuple[Place, ...]:
         """The workspace, and folders that rules name. Those that lie in each other are told apart when all are known."""
@@ -160,9 +166,9 @@ class _Drawing:
         named: list[str] = []
         for rule in rules:
             if rule.action is Action.ALLOW and any(wildcards.matches(rule.permission, each) for each in permissions):
-                literal = _literal(pattern_for(rule, path=True))
-                if literal is not None and literal != "/":
-                    named.append(literal)
+                place = literal(rule)
+                if place is not None and place != "/":
+                    named.append(place)
         return tuple(dict.fromkeys(named))
 
     def closings(self, permission: str, folders: Iterable[str]) -> tuple[Closing, ...]:
@@ -176,7 +182,7 @@ class _Drawing:
         candidates: list[str] = []
         for root in roots:
             for closing in self.said("edit", root).closings:
-                candidates += self._stands_for(pattern_for(closing.rule, path=True), root)
+                candidates += self._stands_for(closing.rule, root)
         candidates += [path for written in self.approval.written if os.path.basename(written) == ".git" for path in _programs_of(written)]
         candidates += found.paths
         places: list[Place] = []
@@ -186,17 +192,15 @@ class _Drawing:
                 places += [] if kept is None else [kept]
         return tuple(places)
 
-    def _stands_for(self, pattern: str, root: str) -> tuple[str, ...]:
-        """The places of a root that a closing pattern names, there or not. A mere name is kept from being made in the workspace
+    def _stands_for(self, rule: Rule, root: str) -> tuple[str, ...]:
+        """The places of a root that a closing rule names, there or not. A mere name is kept from being made in the workspace
         itself, where programs look for it; deeper down it is kept where it is found.
         """
-        literal = _literal(pattern)
-        if literal is not None:
-            return (literal,)
-        name = pattern.removesuffix("/*").removeprefix("*/")
-        named = root == self.ground.workspace and pattern.startswith("*/") and name and wildcards.plain(name)
-        named = named and (root == self.ground.home or name not in HOME_ONLY)
-        return (f"{root}/{name}",) if named else ()
+        place, name = literal(rule), bare_name(rule)
+        if place is not None:
+            return (place,)
+        used = root == self.ground.workspace and (root == self.ground.home or name not in HOME_ONLY)
+        return (f"{root}/{name}",) if name is not None and used else ()
 
     def _keeps(self, path: str, above: Sequence[Place]) -> Place | None:
         """Whether it must be kept from writing, unless a folder above already is."""
@@ -204,7 +208,7 @@ class _Drawing:
             return None
         if any(path in _programs_of(written) for written in self.approval.written):
             return Place(path=path, because="it names programs that git runs")
-        for each in (path, f"{path}/{regions.NOBODY}"):
+        for each in self._asked_of(path, "edit"):
             if not _covered(each, self.approval.written) and (words := regions.guards(self.authority, each, self.ground.workspace)):
                 return Place(path=path, because=words)
             may, because = self._writes(each)
@@ -212,19 +216,27 @@ class _Drawing:
                 return Place(path=path, because=because)
         return None
 
+    def _asked_of(self, path: str, permission: str) -> Iterator[str]:
+        """What to ask of a path: itself, and what lies in it where a rule closes only that (`*/keep/*`)."""
+        yield path
+        below = f"{path}/{regions.NOBODY}"
+        if any(closes_below(rule, permission, path, below) for layer in self.authority.layers for rule in heard(layer)):
+            yield below
+
     def hidden(self, visible: tuple[Place, ...], found: _Found) -> tuple[Place, ...]:
         """Secrets, and what `read` denies or asks."""
         places = [Place(path=path, because="it holds secrets") for path in self.ground.secrets]
         roots = [place.path for place in visible]
         named = [path for root in roots for path in self._closed_reads(root)]
         for path in dict.fromkeys((*named, *found.paths)):
-            may, because = self._reads(path)
-            if not may and any(within(path, root) for root in roots):
+            said = (self._reads(each) for each in self._asked_of(path, "read"))
+            because = next((because for may, because in said if not may), None)
+            if because is not None and any(within(path, root) for root in roots):
                 places.append(Place(path=path, because=because))
         return tuple(place for place in _once(places) if not _covered(place.path, self.approval.read) or not self._reads(place.path)[0])
 
     def _closed_reads(self, root: str) -> list[str]:
-        literals = [_literal(pattern_for(closing.rule, path=True)) for closing in self.said("read", root).closings]
+        literals = [literal(closing.rule) for closing in self.said("read", root).closings]
         return [path for path in literals if path is not None]
 
     # ---- the rest -------------------------------------------------------------------------------
@@ -232,7 +244,7 @@ class _Drawing:
     def unheld(self, writable: tuple[Place, ...]) -> tuple[str, ...]:
         """Rules of people on names that a command could make anew. The guard's own are held where they matter: at the root."""
         closings = self.closings("edit", (place.path for place in writable))
-        loose = (each for each in closings if each.kind is not LayerKind.GUARD and _literal(pattern_for(each.rule, path=True)) is None)
+        loose = (each for each in closings if each.kind is not LayerKind.GUARD and literal(each.rule) is None)
         return tuple(f"{each.words}: files that are there are kept, but new ones of such a name could be made" for each in loose)
 
     def network(self) -> tuple[bool, str]:
@@ -258,20 +270,13 @@ def _looked(drawing: _Drawing, look: Look, visible: tuple[Place, ...], writable:
         names = Names()
         within_top = [place.path for place in writable if within(place.path, top)]
         for closing in (*drawing.closings("read", (top,)), *drawing.closings("edit", within_top)):
-            pattern = pattern_for(closing.rule, path=True)
-            if _literal(pattern) is None:
-                names.add(pattern)
+            if literal(closing.rule) is None:
+                names.add(pattern_for(closing.rule, path=True))
         try:
             paths += look(top, names) if names else ()
         except TooMany:
             problems.append(f"{top} holds too many files to find those that rules name")
     return _Found(paths=tuple(dict.fromkeys((*paths, *map(os.path.realpath, paths)))), problems=tuple(problems))
-
-
-def _literal(pattern: str) -> str | None:
-    """The one place that a pattern stands for: itself, or the folder before `/*`. None: more than one."""
-    base = pattern.removesuffix("/*")
-    return (base or "/") if base.startswith("/") and wildcards.plain(base) else None
 
 
 def _programs_of(git: str) -> tuple[str, ...]:

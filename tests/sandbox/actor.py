@@ -1,6 +1,7 @@
 """The process that runs lines on a stage, as the user that the stage belongs to. Reads what to do from its input, once."""
 
 import ctypes
+import importlib
 import json
 import os
 import shutil
@@ -10,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import anyio._backends._asyncio
-import anyio.to_thread
 
 from mcp_server.policy.chain import Authority, Commons, Member, authority
 from mcp_server.policy.guard import guard_rules
@@ -31,6 +30,9 @@ from mcp_server.sandbox.refusals import explain_refusal
 from mcp_server.sandbox.running import run
 from mcp_server.settings.places import Places
 from tests.sandbox.stage import NOBODY, Ran, differences, picture
+
+PRELOADED = tuple(importlib.import_module(name) for name in ("anyio._backends._asyncio", "anyio.to_thread"))
+"""Read while the files can still be reached: an ordinary user may not enter the folder that Python lies in."""
 
 RULES = {
     "reading": (("*", Action.DENY), ("read", Action.ALLOW), ("bash", Action.ALLOW)),

@@ -95,8 +95,16 @@ def staged(who: Who) -> Generator[Stage]:
         (folder / "runs").mkdir()
         furnish(folder / "model")
         _lend_bubblewrap(folder / "programs")
+        tools = stage.home / ".local/bin"
+        tools.mkdir(parents=True)
+        shutil.copy2("/bin/cat", tools / "mighty")
+        (tools / "kept").write_text("SECRET\n")
         if os.geteuid() == 0:
             _give(folder, 0 if who == "root" else NOBODY)
+            # A program with root's power, and what only root may read, where programs are shown.
+            for name, mode in (("mighty", 0o4755), ("kept", 0o400)):
+                os.chown(tools / name, 0, 0)
+                (tools / name).chmod(mode)
         yield stage
     finally:
         shutil.rmtree(folder, ignore_errors=True)
