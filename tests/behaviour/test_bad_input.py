@@ -316,3 +316,15 @@ async def test_a_settings_file_that_cannot_be_read_any_more_changes_nothing(tmp_
         settings.mkdir()
         result = await bounded(connected.call("write", filePath="f1", content="x"))
     assert text_of(result).startswith("denied by rule: ")
+
+
+async def test_agents_described_at_length_in_any_script_do_not_keep_the_server_from_starting(tmp_path: Path) -> None:
+    long = agent().replace("Does what it is told.", "何でもする。" * 60)
+    world = make_world(tmp_path, agents={f"worker-{number}": long for number in range(8)})
+    async with connect(world, NEAR) as connected:
+        tools = {tool.name: tool.description or "" for tool in (await connected.client.list_tools()).tools}
+        unknown = await bounded(connected.call("task", **errand("nobody")))
+    assert "Subagents: explore: " in tools["task"]
+    assert len(tools["task"].encode()) < 2048
+    assert tools["task"].endswith("… (a wrong name is answered with all of them)")
+    assert all(f"worker-{number}" in text_of(unknown) for number in range(8))

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mcp_server.agents.definition import AgentDefinition
 from mcp_server.errors import StoreError
 from mcp_server.policy.values import Request, SpawnValue
 from mcp_server.policy.widening import widening
@@ -41,7 +42,18 @@ Subagents: {agents}"""
 
 
 DESCRIPTION = 1_900
-"""Characters of a description: some hosts cut it at 2 KB, and a cut in mid-sentence misleads."""
+"""Bytes of a description: some hosts cut it at 2 KB, and a cut in mid-sentence misleads."""
+
+CUT = "… (a wrong name is answered with all of them)"
+
+
+def about(agents: Sequence[AgentDefinition]) -> str:
+    """What a model is told of the tool, with as many of the agents as there is room for."""
+    listed = "; ".join(f"{agent.name}: {agent.description}" for agent in agents) or "none is defined"
+    room = DESCRIPTION - len(ABOUT.format(agents="").encode())
+    if len(listed.encode()) > room:
+        listed = listed.encode()[: room - len(CUT.encode())].decode(errors="ignore") + CUT
+    return ABOUT.format(agents=listed)
 
 
 class TaskArguments(BaseModel):
@@ -70,11 +82,10 @@ class Task:
     @property
     def spec(self) -> ToolSpec:
         agents = subagents(self._deployment.rulebook.definitions(self._workspace))
-        listed = "; ".join(f"{agent.name}: {agent.description}" for agent in agents) or "none is defined"
         return ToolSpec(
             name="task",
             title="Send a subagent",
-            description=ABOUT.format(agents=listed)[:DESCRIPTION],
+            description=about(agents),
             arguments=TaskArguments,
             hints=Hints(read_only=False, destructive=True, open_world=True),
             output=TaskReport,
