@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mcp_server.policy.values import Reach
+from mcp_server.policy.values import Action, Reach
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import SessionRecord
 from mcp_server.sessions import events
@@ -85,7 +85,7 @@ class Roots:
 
     async def _lapse_rulings(self, root: SessionRecord, now: float) -> None:
         for record in await self._deployment.store.rulings(principal=root.principal, session_ids=[root.id], standing_at=now):
-            if record.reach is Reach.SESSION:
+            if record.reach is Reach.SESSION and record.action is Action.ALLOW:  # a deny stands until a person revokes it
                 event = events.ruled(now, record, (root.agent,), "lapsed: the session was silent for too long", by="")
                 await self._deployment.store.revoke(record.id, principal=root.principal, now=now, events=(event,))
 

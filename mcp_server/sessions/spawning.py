@@ -134,20 +134,24 @@ async def resume_child(deployment: Deployment, standing: Standing, call: ToolCal
     """
     session, last = await child_of(deployment.store, standing.session, task_id)
     if last.state not in FINAL:
-        raise ToolFailure(f"task {task_id} has not ended ({last.state.value}); poll it with task_status, or cancel it with task_cancel")
+        raise _still_going(task_id, last.state)
     if session.agent != errand.agent.name:
         raise ToolFailure(f"task {task_id} is `{session.agent}`'s, not `{errand.agent.name}`'s; leave out task_id to start a new one")
     await _within_limits(deployment, standing)
     now = deployment.clock()
     caller = standing.session
     moved = replace(session, parent_id=caller.id, root_id=caller.root_id, depth=caller.depth + 1, narrowed=errand.narrowed, ended_at=None)
-    await deployment.store.update_session(moved)
     run = _run_of(moved, child_ids(caller.id, call)[1], errand, now)
     path = (*standing.path, session.agent)
-    await deployment.store.add_run(run, (TaskGiven(text=errand.prompt),))
-    await deployment.store.audit((events.ran(now, run, path, "resumed"),))
+    told = (events.ran(now, run, path, "resumed"),)
+    if not await deployment.store.resume_child(moved, run, (TaskGiven(text=errand.prompt),), told):
+        raise _still_going(task_id, RunState.QUEUED)  # another call was first
     await _hand_down(deployment, moved, path, errand.inherited)
     return run.id
+
+
+def _still_going(task_id: str, state: RunState) -> ToolFailure:
+    return ToolFailure(f"task {task_id} has not ended ({state.value}); poll it with task_status, or cancel it with task_cancel")
 
 
 def title_of(errand: Errand) -> str:

@@ -211,6 +211,7 @@ class Supervisor:
             self.wakeups.forget(run_id)
             self.wakeups.over(run_id)
             self.wakeups.ring(run.session_id)
+            self._activity.pop(run.session_id, None)
 
     async def _tidy(self, run: RunRecord) -> None:
         for prompt in await self._deployment.store.prompts(session_id=run.session_id, state=PromptState.OPEN):

@@ -48,6 +48,12 @@ def add(connection: sqlite3.Connection, run: RunRecord, entries: Sequence[Entry]
     _append(connection, run, entries, run.updated_at)
 
 
+def goes_on(connection: sqlite3.Connection, session_id: str) -> bool:
+    """Has one of the session's runs not ended?"""
+    query = "SELECT 1 FROM runs WHERE session_id = :session AND final = 0 LIMIT 1"
+    return first(connection, query, {"session": session_id}) is not None
+
+
 def get(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
     """The run."""
     row = first(connection, f"{_SELECT} WHERE id = :id", {"id": run_id})

@@ -74,6 +74,17 @@ class SqliteStore(Store):
 
         await self._db.write(work)
 
+    async def resume_child(self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent]) -> bool:
+        def work(connection: sqlite3.Connection) -> bool:
+            if run_rows.goes_on(connection, session.id):
+                return False
+            session_rows.update(connection, session)
+            run_rows.add(connection, run, entries)
+            audit_rows.append(connection, events)
+            return True
+
+        return await self._db.write(work)
+
     async def run(self, run_id: RunId) -> RunRecord | None:
         return await self._db.read(run_rows.get, run_id)
 

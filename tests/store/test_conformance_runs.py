@@ -67,6 +67,22 @@ async def test_a_child_is_added_with_its_run_entries_and_audit_or_not_at_all(han
     assert [stored.event for stored in await handles.two.audit_log(root_id=ROOT.id)] == [an_event(child)]
 
 
+async def test_an_ended_child_is_resumed_once_and_one_that_goes_on_is_left_as_it_is(handles: Handles) -> None:
+    other, child = a_session("other"), a_session("child", parent=ROOT)
+    moved = replace(child, parent_id=other.id, root_id=other.id)
+    first = a_run(child, "first", state=RunState.COMPLETED, outcome=Completed(result="done"))
+    second, third = a_run(moved, "second"), a_run(moved, "third")
+    for session in (ROOT, other):
+        await handles.one.add_session(session)
+    await handles.one.add_child(child, first, (), ())
+    assert await handles.one.resume_child(moved, second, (TaskGiven(text="more"),), (an_event(moved),))
+    assert not await handles.two.resume_child(child, third, (TaskGiven(text="again"),), (an_event(child),))
+    assert await handles.two.session(child.id, PRINCIPAL) == moved
+    assert await handles.two.run(third.id) is None
+    assert [stored.entry for stored in await handles.two.transcript(child.id)] == [TaskGiven(text="more")]
+    assert len(await handles.two.audit_log(session_id=child.id)) == 1
+
+
 async def test_the_latest_run_of_a_session_is_the_last_made(handles: Handles) -> None:
     await handles.one.add_session(ROOT)
     for name, created in (("r1", 1.0), ("r3", 3.0), ("r2", 2.0)):
