@@ -104,8 +104,8 @@ def _writable(profile: Profile) -> Iterator[Mount]:
     roots = [place.path for place in profile.writable if os.path.exists(place.path) and not os.path.islink(place.path)]
     for root in roots:
         yield Mount(put=Put.WRITE, path=root, source=root)
-    kept = [place.path for place in profile.protected] + [place.path for place in profile.hidden]
-    # A folder on the way could be renamed, and another put in its place; a mount cannot.
+    kept = [place.path for place in profile.protected]
+    # A folder on the way could be renamed, and another put in its place; a mount cannot. What is hidden stays so under any name.
     between = {folder: None for root in roots for path in kept if within(path, root) for folder in parents(path, root)}
     for folder in between:
         if folder not in roots and folder not in kept and profile.access(folder) is Access.WRITE and os.path.isdir(folder):

@@ -26,6 +26,12 @@ _HOST = re.compile(r"(?:host|resolve|resolving|ENOTFOUND|EAI_AGAIN)[^\w]{1,4}((?
 _QUOTED = re.compile(r"['\"`\u2018\u201c]([^'\"`\u2019\u201d]+)['\"`\u2019\u201d]")
 _WORD = re.compile(r"[^\s:;,()\[\]<>]+")
 
+_SPEAKER = re.compile(r"^\S+: line \d+: ")
+"""A shell that names itself."""
+
+LONGEST = 4096
+"""Bytes of a path."""
+
 _MARKS = "'\"`\u2018\u2019\u201c\u201d\u2026"
 """Quotes and dots round a word."""
 
@@ -115,11 +121,13 @@ def _why_read_only(profile: Profile, place: object, path: str) -> str:
 
 
 def _paths(line: str, cwd: str) -> Iterator[str]:
-    """What may be a path in a message: quoted parts, else words with a slash or a dot, else the last word before the reason."""
-    seen: dict[str, None] = dict.fromkeys(_QUOTED.findall(line))
-    seen.update(dict.fromkeys(word.strip(_MARKS) for word in _WORD.findall(line)))
-    for word in seen:
+    """What may be a path in a message: what it quotes, and words that look like a path or name one that is there."""
+    said = _SPEAKER.sub("", line)
+    quoted = dict.fromkeys(_QUOTED.findall(said))
+    words = dict.fromkeys(word.strip(_MARKS) for word in _WORD.findall(said))
+    for word in {**quoted, **words}:
         path = os.path.normpath(os.path.join(cwd, word))
-        named = "/" in word or "." in word.strip(".") or os.path.lexists(path)
-        if named and not word.startswith(("-", "http")) and len(path) < 4096 and "\0" not in path:
+        if not word or word.startswith(("-", "http")) or len(path) > LONGEST or "\0" in path:
+            continue
+        if word in quoted or "/" in word or "." in word.strip(".") or os.path.lexists(path):
             yield path
