@@ -84,7 +84,7 @@ class Gate:
         event = seen.decision(work, verdict)
         match verdict.action:
             case Action.DENY:
-                return await self._ended(work, refusals.by_rule(work.call, seen.standing.path, verdict), (event,))
+                return await self._ended(work, refusals.by_rule(work.call, seen.standing.path, verdict, seen.authority.mode), (event,))
             case Action.ASK:
                 prompt_id = await self._prompting.open_approval(work, seen.standing, verdict, seen.authority.mode, seen.digest, event)
                 return AwaitsPerson(prompt_id=prompt_id)

@@ -3,7 +3,7 @@
 import json
 
 from mcp_server.policy.explain import sentence
-from mcp_server.policy.values import ToolCall
+from mcp_server.policy.values import Mode, ToolCall
 from mcp_server.policy.verdicts import Step, Verdict
 from mcp_server.records import CallEnded, Ending, Prompt, PromptState, RefusedCall, TextPart
 
@@ -11,10 +11,14 @@ SUMMARY = 200
 """Characters of a call's summary: enough to know it again, short enough for a list."""
 
 
+TELLING = ("command", "filePath", "pattern", "path", "url", "query", "description")
+"""Arguments by which a person knows a call again, the most telling first. A call with none of them is shown whole."""
+
+
 def summary_of(call: ToolCall) -> str:
     """What the call asks for, in one line."""
-    given = [value for value in call.arguments.values() if isinstance(value, str)]
-    text = given[0] if len(call.arguments) == 1 and given else json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
+    told = next((call.arguments[name] for name in TELLING if isinstance(call.arguments.get(name), str)), None)
+    text = str(told) if told is not None else json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
     line = " ".join(text.split())
     return line if len(line) <= SUMMARY else f"{line[: SUMMARY - 1]}…"
 
@@ -27,11 +31,12 @@ def refused(call: ToolCall, path: tuple[str, ...], ending: Ending, reason: str, 
     return CallEnded(call_id=call.id, tool=call.tool, ending=ending, parts=(TextPart(text=told),), refused=(listed,))
 
 
-def by_rule(call: ToolCall, path: tuple[str, ...], verdict: Verdict) -> CallEnded:
+def by_rule(call: ToolCall, path: tuple[str, ...], verdict: Verdict, mode: Mode) -> CallEnded:
     """The rules denied it, or it needed a person in a session that asks nobody."""
     unaskable = verdict.step in (Step.CHANNEL, Step.DONT_ASK)
     ending = Ending.NOBODY_COULD_BE_ASKED if unaskable else Ending.DENIED_BY_RULE
-    return refused(call, path, ending, sentence(verdict), "Nothing was done. The same call will be refused again.")
+    reason = sentence(verdict, mode).removeprefix("denied: ")
+    return refused(call, path, ending, reason, "Nothing was done. The same call will be refused again.")
 
 
 def by_prompt(call: ToolCall, path: tuple[str, ...], prompt: Prompt) -> CallEnded:
