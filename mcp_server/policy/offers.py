@@ -85,9 +85,16 @@ def _once_because(part: ValueVerdict) -> str | None:
         return f"`{part.value.text}` is protected: each write of it is asked for"
     if _opaque(part.value):
         return f"`{part.value.text}` holds a part that cannot be read: each run of it is asked for"
-    if not _sayable(part):
+    if _offer(part.value) == "":
+        return f"`{part.value.text}` is asked for each time: no rule for it would say what it does"
+    if _offer(part.value) is None and not _sayable(part):
         return f"`{part.value.text}` holds a wildcard, so that no rule can name it alone"
     return None
+
+
+def _offer(value: Value) -> str | None:
+    """The rule that a command comes with; None: its text."""
+    return value.offer if isinstance(value, CommandValue) else None
 
 
 def _opaque(value: Value) -> bool:
@@ -104,4 +111,5 @@ def _sayable(part: ValueVerdict) -> bool:
 
 def _rule(part: ValueVerdict, action: Action) -> Rule:
     anchored = part.value.resolved if isinstance(part.value, PathValue) and wildcards.plain(part.value.resolved) else None
-    return Rule(permission=part.permission, pattern=part.value.text, anchored=anchored, action=action)
+    offer = _offer(part.value) if action is Action.ALLOW else None
+    return Rule(permission=part.permission, pattern=offer or part.value.text, anchored=anchored, action=action)

@@ -6,7 +6,11 @@ Pure data. How they are matched is `matching`, how they decide is `decide`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import Any, Literal, NewType
+from typing import TYPE_CHECKING, Any, Literal, NewType
+
+if TYPE_CHECKING:
+    from mcp_server.policy.layers import Reading, Sort
+    from mcp_server.policy.verdicts import Opinion
 
 
 class Action(IntEnum):
@@ -105,6 +109,14 @@ class Layer:
     """False: an allow counts as no opinion (guard, ceiling, derived, ruled, an untrusted project)."""
     lends_folders: bool = False
     """An ancestor's own agent layer: its allows of literally `external_directory` are heard all the same."""
+    readings: dict["Sort", "Reading | None"] = field(
+        init=False, repr=False, compare=False, default_factory=dict["Sort", "Reading | None"]
+    )
+    """What `layers` has made of the rules, by what is asked. No part of the value: it holds nothing that the rules do not."""
+    concerns: dict[tuple[str, ...], "Opinion | None"] = field(
+        init=False, repr=False, compare=False, default_factory=dict[tuple[str, ...], "Opinion | None"]
+    )
+    """Likewise what `effects` has made of them."""
 
 
 # ---- what is asked ------------------------------------------------------------------------------
@@ -141,6 +153,10 @@ class PathValue:
         return self.relative is not None
 
 
+EFFECTS = ("edit", "read", "webfetch")
+"""What a program may do besides being run, by the permissions that speak of it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandValue:
     """One simple shell command."""
@@ -155,6 +171,10 @@ class CommandValue:
     """Stands in the read-only table with harmless flags, stays inside, prints nothing that `read` would not allow."""
     effects_known: bool = False
     """False: it may read, write or fetch what no request of this call names."""
+    unseen: tuple[str, ...] = EFFECTS
+    """Where its effects are not known: which permissions they may concern."""
+    offer: str | None = None
+    """The pattern of the rule that a person may be offered for it; empty: none. None: its text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

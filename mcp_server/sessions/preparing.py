@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from mcp_server.errors import NoSuchHandle, ToolFailure
 from mcp_server.policy.chain import Authority
-from mcp_server.policy.decide import decide
+from mcp_server.policy.decide import decide, opinions_of
 from mcp_server.policy.values import Action, PathValue, PlainValue, Request, ToolCall
 from mcp_server.records import CallEnded
 from mcp_server.sessions import refusals
@@ -62,6 +62,9 @@ class Preparing:
         def readable(paths: Sequence[PathValue]) -> Sequence[bool]:
             return [may_read(look.authority, path) for path in paths]
 
+        def closings(permission: str, paths: Sequence[PathValue]) -> Sequence[frozenset[str]]:
+            return [said_against(look.authority, permission, path) for path in paths]
+
         return SessionContext(
             session_id=work.session.id,
             session_path=look.standing.path,
@@ -69,6 +72,7 @@ class Preparing:
             outputs=self._deployment.outputs / work.session.id,
             store=self._deployment.store,
             readable=readable,
+            closings=closings,
             progress=work.progress,
             environment=self._deployment.environment,
             call=work.call,
@@ -81,6 +85,12 @@ class Preparing:
 def may_read(authority: Authority, path: PathValue) -> bool:
     """Would `read` be allowed for this file now, without asking anybody?"""
     return decide(authority, (Request(permission="read", values=(path,)),)).action is Action.ALLOW
+
+
+def said_against(authority: Authority, permission: str, path: PathValue) -> frozenset[str]:
+    """The denies and asks that rules say of it."""
+    said = opinions_of(authority, permission, path, {})
+    return frozenset(f"{each.layer.owner}: {each.rule}" for each in said if each.action is not None and each.action is not Action.ALLOW)
 
 
 def malformed(call: ToolCall, error: ValidationError) -> str:

@@ -130,6 +130,12 @@ def _written(words: tuple[str, ...]) -> tuple[str, ...]:
     return (whole,) if name == words[0] else (whole, " ".join((name, *words[1:])))
 
 
+def wrapped_at(words: tuple[str, ...]) -> int | None:
+    """Where in a wrapper's words its command begins, their number where it has none; None: that is not certain."""
+    wrapper = WRAPPERS.get(program(words[0]))
+    return None if wrapper is None else _command_place(words, wrapper)
+
+
 def _wrapped(words: tuple[str, ...]) -> tuple[list[tuple[str, ...]], bool]:
     """The commands inside, and whether their place is certain."""
     name = program(words[0])

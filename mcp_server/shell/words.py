@@ -72,3 +72,8 @@ def _word(line: str, at: int) -> tuple[str | None, int, bool]:
         else:
             return None, at, quoted
     return "".join(parts), at, quoted
+
+
+def named(text: str) -> frozenset[str]:
+    """A set of names, written short."""
+    return frozenset(text.split())

@@ -61,6 +61,9 @@ class ToolContext:
     """Tell the caller, in a few words, that work goes on."""
     environment: Mapping[str, str]
     """What child processes get: a short list of harmless variables, no secrets."""
+    closings: Callable[[str, Sequence[PathValue]], Sequence[frozenset[str]]] | None = None
+    """For each path, the denies and asks that rules say of it under this permission, whatever a person ruled since.
+    None: nobody can say."""
     judged: tuple[Request, ...] = ()
     """What the gate let through, exactly as `requests` returned it. `run` compares it with what the call comes to now,
     so that a link swapped in between is not followed; a call that was not judged does not run."""

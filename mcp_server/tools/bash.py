@@ -8,13 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import PathValue, Request
 from mcp_server.records import TextPart
-from mcp_server.shell.plain import MAX_LINE, read_line
+from mcp_server.shell.reading import MAX_LINE
 from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
+from mcp_server.tools.bash_asking import reading_of, requests_of
 from mcp_server.tools.opening import in_words, working_folder
 from mcp_server.tools.outputs import Spool
-from mcp_server.tools.paths import locate, outside, refuse_unless_judged
-from mcp_server.tools.places import places_outside
+from mcp_server.tools.paths import locate, refuse_unless_judged
 from mcp_server.tools.processes import Finished, run
+from mcp_server.tools.repositories import QUIET
 
 DEFAULT_MS = 120_000
 """Two minutes: a build, not a server."""
@@ -54,13 +55,17 @@ class BashOutput(BaseModel):
 class BashTool:
     """Runs bash, and leaves no process behind."""
 
+    held = False
+    """Lines run where the rules of `edit`, `read` and `webfetch` are enforced whatever they do: what they would do besides then need
+    not be asked for."""
+
     spec = ToolSpec(
         name="bash",
         title="Run a command",
         description=(
-            "Runs a shell line with bash in the workspace and returns what it printed and its exit code. One plain command (words "
-            "without quotes, operators, redirects or expansions) is judged by its words; anything else may have to be allowed by a "
-            "person, so prefer several plain calls to one clever line, and workdir to cd. There is no terminal and no input. It is "
+            "Runs a shell line with bash in the workspace and returns what it printed and its exit code. A line is judged by every "
+            "command in it and by the files that it reads and writes; what cannot be read beforehand (inline code, variables as "
+            "programs or paths, eval) may have to be allowed by a person, so prefer plain lines. There is no terminal and no input. It is "
             "ended with all its processes after timeout (2 minutes, at most 10); nothing goes on in the background. Output over "
             "2,000 lines or 50 KiB is saved whole and shown in part. Use read, edit, write, glob, grep and list for files, not cat, "
             "sed, echo, find, grep or ls. The environment is clean: no secrets, no settings of the person's own shell."
@@ -71,12 +76,10 @@ class BashTool:
     )
 
     def requests(self, arguments: BashArguments, context: ToolContext) -> tuple[Request, ...]:
-        """`bash` with each command, and `external_directory` with each place outside that its words name."""
+        """`bash` with each command, `edit`, `read` and `webfetch` with what they would touch, `external_directory` with places outside."""
         folder = _folder(arguments, context)
-        reading = read_line(arguments.command, context.environment.get("HOME", ""))
-        asked = Request(permission="bash", values=reading.commands)
-        places = places_outside(reading.words, folder.resolved, context)
-        return (asked, outside(*places)) if places else (asked,)
+        reading = reading_of(arguments.command, folder.resolved, context)
+        return requests_of(reading, context, held=self.held)
 
     async def run(self, arguments: BashArguments, context: ToolContext) -> ToolResult:
         """Run it."""
@@ -91,7 +94,7 @@ class BashTool:
                 finished = await run(
                     [bash, "--noprofile", "--norc", "-c", arguments.command],
                     cwd=cwd,
-                    environment=_environment(context),
+                    environment={**_environment(context), **(QUIET if "git" in arguments.command else {})},
                     seconds=arguments.timeout / 1000,
                     take=spool.add,
                     beat=lambda seconds: context.progress(f"still running after {seconds:.0f} s"),

@@ -2,11 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
 
 from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import PathValue
-from mcp_server.tools.base import ToolContext
 from mcp_server.tools.paths import locate, nameable
 
 HARMLESS = frozenset({"/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/zero"})
@@ -18,7 +19,20 @@ MAX_PLACES = 50
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
-def places_outside(words: Iterable[str], folder: str, context: ToolContext) -> tuple[PathValue, ...]:
+class Surroundings(Protocol):
+    """What of a session the reading of a command hangs on."""
+
+    @property
+    def workspace(self) -> Path: ...
+
+    @property
+    def environment(self) -> Mapping[str, str]: ...
+
+    @property
+    def closings(self) -> Callable[[str, Sequence[PathValue]], Sequence[frozenset[str]]] | None: ...
+
+
+def places_outside(words: Iterable[str], folder: str, context: Surroundings) -> tuple[PathValue, ...]:
     """Each place outside that a word may mean, seen from the folder the command runs in.
 
     Raises:

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from mcp_server.errors import ToolFailure
+from mcp_server.policy.values import CommandValue
 from mcp_server.tools.base import ToolContext
 from mcp_server.tools.bash import LONGEST_MS, BashTool
 from mcp_server.tools.processes import run
@@ -254,6 +255,10 @@ async def test_one_plain_command_is_asked_for_as_written(lent: Lent) -> None:
     assert _asked(lent, "git log -1") == [("bash", ["git log -1"])]
 
 
+def _places(lent: Lent, command: str, **more: object) -> list[str]:
+    return [text for permission, texts in _asked(lent, command, **more) if permission == "external_directory" for text in texts]
+
+
 async def test_places_outside_are_asked_for_as_well(lent: Lent) -> None:
     home = lent.context.environment["HOME"]
     for command, places in (
@@ -266,24 +271,67 @@ async def test_places_outside_are_asked_for_as_well(lent: Lent) -> None:
         ("ls 'a b' \"/etc/a b\"", ["/etc/a b"]),
         ("ls > /etc/motd", ["/etc/motd"]),
         ("bash -c 'cat /etc/shadow'", ["/etc/shadow"]),
+        ("cd /srv && make", ["/srv"]),
+        ("git -C /srv status", ["/srv"]),
+        ("echo `cat /etc/hosts`", ["/etc/hosts"]),
     ):
-        assert _asked(lent, command)[1:] == [("external_directory", places)], command
+        assert _places(lent, command) == places, command
 
 
 async def test_a_link_that_leads_outside_is_a_place_outside(lent: Lent) -> None:
     (lent.workspace / "link").symlink_to("/etc")
-    assert _asked(lent, "cat link/passwd")[1:] == [("external_directory", ["/etc/passwd"])]
+    assert _places(lent, "cat link/passwd") == ["/etc/passwd"]
 
 
 async def test_words_are_seen_from_the_folder_the_command_runs_in(lent: Lent) -> None:
     (lent.workspace / "sub").mkdir()
-    assert _asked(lent, "cat ../x", workdir="sub") == [("bash", ["cat ../x"])]
-    assert _asked(lent, "cat ../../x", workdir="sub")[1:] == [("external_directory", [f"{lent.workspace.parent}/x"])]
+    assert _places(lent, "cat ../x", workdir="sub") == []
+    assert _places(lent, "cat ../../x", workdir="sub") == [f"{lent.workspace.parent}/x"]
+    assert _places(lent, "cd sub && cat ../x") == []
+    assert _places(lent, "cd sub && cat ../../x") == [f"{lent.workspace.parent}/x"]
 
 
 async def test_addresses_devices_and_the_program_are_no_places(lent: Lent) -> None:
     for command in ("curl https://example.org/etc/passwd", "cp a /dev/null", "/bin/ls src"):
-        assert [permission for permission, _ in _asked(lent, command)] == ["bash"]
+        assert _places(lent, command) == []
+
+
+async def test_files_read_and_written_and_addresses_are_asked_for_under_their_own_permissions(lent: Lent) -> None:
+    lent.write("sub/c", "")
+    for command, asked in (
+        ("cat a > b", [("edit", ["b"]), ("read", ["a"])]),
+        ("cp a sub", [("edit", ["sub/a"]), ("read", ["a"])]),
+        ("cp a b", [("edit", ["b"]), ("read", ["a"])]),
+        ("mv sub/c b", [("edit", ["sub/c", "b"]), ("read", ["sub/c"])]),
+        ("rm -r sub", [("edit", ["sub", "sub/c"])]),
+        ("cd sub && touch x", [("edit", ["sub/x"])]),
+        ("curl -o page HTTPS://Example.org:443/a/../b", [("edit", ["page"]), ("webfetch", ["https://example.org/b"])]),
+    ):
+        assert _asked(lent, command)[1:] == asked, command
+    assert _asked(lent, "> b") == [("edit", ["b"])]
+
+
+async def test_what_a_link_of_the_workspace_leads_to_is_what_is_asked_for(lent: Lent) -> None:
+    lent.write(".git/config", "")
+    (lent.workspace / "link").symlink_to(".git")
+    assert ("edit", [".git/config"]) in _asked(lent, "echo x > link/config")
+
+
+async def test_git_looks_freely_only_where_the_repository_names_no_program(lent: Lent) -> None:
+    for config, harmless in (("[core]\n\tbare = false\n", True), ('[diff "x"]\n\ttextconv = evil\n', False), ("[include]\npath=x", False)):
+        lent.write(".git/config", config)
+        _, context = lent.judged(BASH, command="git diff")
+        [value] = context.judged[0].values
+        assert isinstance(value, CommandValue)
+        assert value.read_only is harmless
+
+
+async def test_git_runs_no_watcher_that_the_repository_names(lent: Lent) -> None:
+    script = lent.write("evil.sh", "#!/bin/sh\ntouch made\n")
+    script.chmod(0o755)
+    with anyio.fail_after(20):
+        await lent.call(BASH, command="git init -q && git config core.fsmonitor ./evil.sh && git status && git diff")
+    assert not (lent.workspace / "made").exists()
 
 
 @pytest.mark.parametrize(

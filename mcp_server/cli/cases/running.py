@@ -9,6 +9,7 @@ from typing import assert_never
 
 from mcp_server.cli.cases.reading import PlacedCase
 from mcp_server.cli.cases.scenes import Scene, decision_scene, requests_of, spawn_scene
+from mcp_server.cli.cases.shell_lines import misses, read_case
 from mcp_server.cli.cases.written import (
     DecisionCase,
     ModeCase,
@@ -24,6 +25,7 @@ from mcp_server.policy import wildcards
 from mcp_server.policy.chain import Commons, Member, authority, effective_mode
 from mcp_server.policy.decide import decide
 from mcp_server.policy.explain import sentence
+from mcp_server.policy.values import Action
 from mcp_server.policy.verdicts import SessionId
 
 WIDE_MARGIN = 20
@@ -35,7 +37,6 @@ class End(StrEnum):
 
     PASSED = "passed"
     FAILED = "failed"
-    NOT_RUN = "not run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class CaseResult:
     got: str
     want: str
     why: str = ""
-    """The explanation of the verdict, or why it was not run."""
+    """The explanation of the verdict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +88,7 @@ def _run(placed: PlacedCase, loaders: Loaders) -> CaseResult:
         case ModeCase() as case:
             return _modes(placed, case)
         case ShellCase() as case:
-            want = f"exactly {case.exactly}" if case.exactly else f"at least {case.at_least}"
-            return _result(placed, End.NOT_RUN, "nothing", want, "needs the shell reader")
+            return _shell(placed, case)
         case _:
             assert_never(placed.case)
 
@@ -128,6 +128,20 @@ def _modes(placed: PlacedCase, case: ModeCase) -> CaseResult:
     parent = Member(session_id=SessionId("parent"), agent="parent", rules=(), mode=case.modes.parent)
     child = Member(session_id=SessionId("child"), agent="child", rules=(), mode=case.modes.child)
     return _compared(placed, effective_mode((parent, child)), case.want_mode)
+
+
+def _shell(placed: PlacedCase, case: ShellCase) -> CaseResult:
+    start = time.perf_counter()
+    read = read_case(case)
+    took = (time.perf_counter() - start) * 1000
+    want = f"exactly {case.exactly}" if case.exactly else f"at least {case.at_least}"
+    if case.within_ms is not None and took > case.within_ms * WIDE_MARGIN:
+        return _result(placed, End.FAILED, f"{took:.0f} ms", f"within {case.within_ms:g} ms", "reading stalled")
+    verdict = None if read.scene is None else decide(authority(read.scene.chain, read.scene.commons, ()), read.scene.requests)
+    action, why = (Action.DENY, read.refusal) if verdict is None else (verdict.action, sentence(verdict))
+    right = action.word == case.exactly if case.exactly else action >= Action[(case.at_least or "deny").upper()]
+    missed = misses(case, read)
+    return _result(placed, End.PASSED if right and not missed else End.FAILED, f"{action.word} {missed}".strip(), want, why)
 
 
 def _policy(placed: PlacedCase, case: PolicyCase, loaders: Loaders) -> CaseResult:

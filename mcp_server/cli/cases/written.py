@@ -150,7 +150,7 @@ class ModeCase(_Written):
 
 
 class ShellCase(_Written):
-    """What a command line would do. Read, and not run: that takes the shell reader."""
+    """What a command line would do. Read and judged, not run."""
 
     name: str | None = None
     rules: tuple[str, ...] = ()

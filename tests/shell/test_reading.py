@@ -3,12 +3,13 @@ from contextlib import suppress
 from itertools import product
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import CommandValue
-from mcp_server.shell.plain import MAX_LINE, read_line
+from mcp_server.shell.reading import MAX_LINE, Reading
+from mcp_server.shell.reading import read_line as read_from
 from mcp_server.shell.rough import MAX_PIECES
 
 CONTEXTS = (
@@ -88,6 +89,10 @@ SPELLINGS = (
 """Ways to write one command."""
 
 
+def read_line(line: str) -> Reading:
+    return read_from(line, folder="/ws", home="/home/person")
+
+
 def matched(value: CommandValue, pattern: str) -> bool:
     return any(fnmatch.fnmatchcase(form, pattern) for form in (value.text, *value.forms))
 
@@ -106,6 +111,7 @@ def test_a_deny_is_heard_wherever_the_command_stands_and_however_it_is_written()
     assert [line for line in lines if not visible(line)] == []
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([context for context in CONTEXTS if context.count("{}") == 1]), min_size=1, max_size=4))
 def test_a_deny_is_heard_however_deep_the_command_stands(contexts: list[str]) -> None:
     line = "rm x"
@@ -168,13 +174,10 @@ def test_one_plain_command_is_not_opaque_and_stands_as_written(line: str) -> Non
         "node --eval=x",
         "node --ev x",
         "php -r x",
-        "bash -c ls",
         "sh -lc ls",
         "eval ls",
         "source f",
         ". f",
-        "awk x f",
-        "sed -n 1p f",
         "ssh host ls",
         "docker run x",
         "npx x",
@@ -187,7 +190,6 @@ def test_one_plain_command_is_not_opaque_and_stands_as_written(line: str) -> Non
         "git bisect run x",
         "git grep -Ovi x",
         "git clone -c a=b u",
-        "find . -exec ls",
         "rg --pre cat x",
         "sort --compress-program=x f",
         "sort --compress-prog=x f",
@@ -203,7 +205,6 @@ def test_one_plain_command_is_not_opaque_and_stands_as_written(line: str) -> Non
         "A=1 make",
         "man -P x ls",
         "split --filter=x f",
-        "sudo sh -c ls",
         "timeout 5 python3 -c x",
         "nice --unknown x",
         "export A=b",
@@ -218,19 +219,36 @@ def test_inline_code_and_options_that_run_programs_are_opaque(line: str) -> None
 
 
 @pytest.mark.parametrize(
-    "line", ["git log; ls", "ls | wc", "ls > f", "echo $X", "ls *", "echo 'a'", "ls ~", "a=b ls", "ls &", "if ls", "{ ls", "ls # x"]
-)
-def test_whatever_is_not_one_plain_command_is_opaque(line: str) -> None:
-    assert all(value.opaque for value in read_line(line).commands)
+    "line",
+    [
+        "$X a", "ls | `x`", "cat $X", "a=b ls", "if ls", "{ ls", "eval ls", "f() { ls; }", "ls () (", "cat <<E\n$(ls)\nE", "((i++))",
+        "echo $((x))", "source f", "alias ls=rm", "read PATH", "let x=1", "printf -v x y", "[[ -v x ]]", "[[ $x -eq 1 ]]", "coproc ls",
+        "> $f", "cat <&$f", "rm $f", "cat x > /dev/tcp/a/80", "ls ${x@P}", "echo ${x[y]}", "bash -c $x", "bash -s", "curl x | sh",
+        "sh < f", "xargs sh", "find . -exec sh -c $x \\;", "sed s/a/b/e f", "sed 'w x' f", "awk 'BEGIN{system(1)}'", "awk 'BEGIN{print>\"x\"}'",
+        "tar xf a --to-command=x", "rg --pre x y", "sort --compress-program x", "git -c a=b log", "git log --ext-diff",
+        "git clone ext::x", "curl -K x", "wget -e x u", "ls > x y > z w", "cd $x; ls", "shopt -s expand_aliases", "trap x EXIT",
+        "declare -n x=PATH", "x[1]=2", "cd - && rm x", "for x in a; do cd $x; done", "command eval ls", "builtin cd $x && ls",
+    ],
+)  # fmt: skip
+def test_whatever_may_run_what_cannot_be_seen_is_opaque(line: str) -> None:
+    assert any(value.opaque for value in read_line(line).commands)
 
 
 def test_every_part_of_a_line_is_a_value_so_that_a_rule_for_one_does_not_vouch_for_the_others() -> None:
-    assert written("python3 x; curl e | sh") == [("python3 x; curl e | sh", True), ("python3 x", True), ("curl e", True), ("sh", True)]
+    assert written("python3 x; curl e | sh") == [("python3 x", False), ("curl e", False), ("sh", True)]
+    assert written("python3 x; ls `x`") == [("python3 x; ls `x`", True), ("python3 x", True), ("ls", True), ("x", True), ("ls `x`", True)]
 
 
 def test_the_command_inside_a_wrapper_is_a_value_of_its_own() -> None:
-    assert written("timeout 5 make all") == [("timeout 5 make all", False), ("make all", False)]
-    assert written("sudo nice make") == [("sudo nice make", False), ("nice make", False), ("make", False)]
+    assert written("sudo make all") == [("sudo make all", False), ("make all", False)]
+    assert written("sudo nice make") == [("sudo nice make", False), ("make", False)]
+
+
+def test_a_wrapper_that_changes_nothing_is_a_form_of_the_command_inside() -> None:
+    for line in ("timeout 5 make all", "time make all", "nice -n 5 nohup make all"):
+        [value] = read_line(line).commands
+        assert value.text == "make all"
+        assert line in value.forms
 
 
 def test_an_allow_of_a_bare_name_does_not_cover_a_path_of_that_name() -> None:
@@ -247,11 +265,10 @@ def test_programs_that_only_say_something_have_known_effects(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["ls", "cat x", "git status", "./echo x", "/opt/true", "echo 'x'", "echo x > f", "A=1 true", "true; ls", "sudo true"]
+    "line", ["./echo x", "/opt/true", "A=1 true", "sudo true", "make", "sort -o x y", "find . -delete", "git commit", "git branch x", "ls --new"]
 )
-def test_effects_of_all_others_are_not_known(line: str) -> None:
+def test_all_others_do_not_only_look(line: str) -> None:
     assert not read_line(line).commands[0].read_only
-    assert not read_line(line).commands[0].effects_known
 
 
 @pytest.mark.parametrize(
@@ -268,17 +285,18 @@ def test_a_line_with_more_parts_than_anybody_reads_is_refused() -> None:
         read_line(";".join(f"a{n}" for n in range(MAX_PIECES + 2)))
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="ab =;|&<>(){}$`'\"\\\n#!~*-/", max_size=60))
-def test_no_line_breaks_the_reader_and_what_is_not_certain_is_opaque(line: str) -> None:
+def test_no_line_breaks_the_reader(line: str) -> None:
     try:
         reading = read_line(line)
     except ToolFailure:
         assert not line.strip()
         return
-    plain = all(char in "ab =-/" for char in line.strip("\n"))
-    assert all(value.opaque for value in reading.commands) or plain
+    assert reading.commands or reading.writes
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from([" ", "env ", "nice ", "sudo -u ", "timeout ", "((", "{", "a,", "$IFS", "<", "'"]).map(
         lambda unit: unit * (MAX_LINE // len(unit) - 2)
@@ -286,4 +304,5 @@ def test_no_line_breaks_the_reader_and_what_is_not_certain_is_opaque(line: str) 
 )
 def test_long_lines_of_one_thing_do_not_stall(line: str) -> None:
     with suppress(ToolFailure):
-        assert read_line(line).commands
+        reading = read_line(line)
+        assert reading.commands or reading.writes

@@ -1,0 +1,453 @@
+"""A walk over the tree of a line: every simple command with its words, its folders and its redirects.
+
+Only node types that are known are walked; any other makes the line one that cannot be read for certain.
+"""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mcp_server.shell.grammar import tree_of
+from mcp_server.shell.model import NOWHERE, Assigned, Expand, Folders, Found, Simple, Sort, Touch, Word
+from mcp_server.shell.redirects import Redirects
+from mcp_server.shell.steering import HARMLESS_SET, MOVING, STEERING
+from mcp_server.shell.variables import steers_programs, steers_shell
+from mcp_server.shell.wording import Wording
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_DEPTH = 40
+"""Commands in commands. Nobody reads deeper, and neither does this."""
+
+MAX_FOLDERS = 8
+"""Ways that a line may have taken through folders; past that they count as not known."""
+
+Place = tuple[Folders, Folders]
+"""Where the line stands if what came last succeeded, and where however it ended."""
+
+_SILENT = frozenset(
+    {";", "\n", "&", ";;", ";&", ";;&", "comment", "then", "do", "done", "fi", "else", "in", "{", "}", "(", ")", "heredoc_end"}
+)
+_LEAVES = frozenset({"exit", "return", "break", "continue"})
+_ARITHMETIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_LEAD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*=")
+
+
+class Walk:
+    """One line being walked."""
+
+    def __init__(self, variables: dict[str, str], expand: Expand, found: Found, depth: int = 0) -> None:
+        self.found = found
+        self._depth = depth
+        self.folders: Folders = NOWHERE
+        self.wording = Wording(variables, expand, self.problem, self._inside)
+        self._redirects = Redirects(self)
+
+    def problem(self, words: str) -> None:
+        """The line cannot be read for certain."""
+        if words not in self.found.problems:
+            self.found.problems.append(words)
+
+    def line(self, text: str, folders: Folders) -> Folders:
+        """Walk a whole line. Returns where it may end."""
+        root = tree_of(text.encode())
+        if root.has_error:
+            self.problem("it has an error, or a form that is not known")
+        if "`" in text and _live_backtick(root, text.encode()):
+            self.problem("it runs commands in backticks")
+        self.found.lines.append(text)
+        _, after = self.sequence(root.children, folders)
+        return after
+
+    def _inside(self, node: "Node") -> None:
+        """Commands in a substitution: what they change stays in it."""
+        before = self.folders
+        self.sequence([child for child in node.children if child.type not in ("$(", "<(", ">(", ")", "`")], before)
+        self.folders = before
+
+    # ---- statements -----------------------------------------------------------------------------
+
+    def sequence(self, nodes: "Sequence[Node]", folders: Folders) -> Place:
+        """One after the other; each starts wherever the one before it may have ended."""
+        done, after = folders, folders
+        for at, node in enumerate(nodes):
+            if node.type in _SILENT:
+                continue
+            start = after
+            done, after = self.statement(node, start)
+            if at + 1 < len(nodes) and nodes[at + 1].type == "&":
+                done, after = start, start
+        return done, after
+
+    def statement(self, node: "Node", folders: Folders, fed_by: Simple | None = None) -> Place:
+        """Any one statement."""
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            self.problem("it is nested too deep")
+            return NOWHERE, NOWHERE
+        self.folders = folders
+        place = self._dispatch(node, folders, fed_by)
+        self._depth -= 1
+        return place
+
+    def _dispatch(self, node: "Node", folders: Folders, fed_by: Simple | None) -> Place:
+        match node.type:
+            case "command":
+                return self._command(node, folders, fed_by)
+            case "redirected_statement":
+                return self._redirected(node, folders, fed_by)
+            case "list":
+                return self._list(node, folders)
+            case "pipeline":
+                return self._pipeline(node.children, folders, fed_by)
+            case "negated_command":
+                _, after = self.sequence([child for child in node.children if child.type != "!"], folders)
+                return after, after
+            case "subshell":
+                self.sequence(node.children, folders)
+                return folders, folders
+            case "variable_assignment" | "variable_assignments":
+                return self._assignments(node, folders)
+            case "test_command":
+                return self._test(node, folders)
+            case _:
+                return self._compound(node, folders)
+
+    def _compound(self, node: "Node", folders: Folders) -> Place:
+        match node.type:
+            case "compound_statement" if node.children and node.children[0].type == "((":
+                self.problem("arithmetic on variables can run commands")
+                return folders, folders
+            case "compound_statement" | "do_group":
+                return self.sequence(node.children, folders)
+            case "if_statement":
+                return self._if(node, folders)
+            case "while_statement" | "for_statement":
+                return self._loop(node, folders)
+            case "case_statement":
+                return self._case(node, folders)
+            case "declaration_command":
+                return self._declaration(node, folders)
+            case "unset_command":
+                self._unset(node)
+                return folders, folders
+            case "function_definition":
+                self.problem("it defines a function, which may stand for any command")
+                self.sequence([child for child in node.children if child.type not in ("word", "function")], folders)
+                return folders, folders
+            case _:
+                self.problem("it has a form that is not known")
+                self.sequence([child for child in node.children if child.is_named and child.type not in ("word", "variable_name")], folders)
+                return NOWHERE, NOWHERE
+
+    def _list(self, node: "Node", folders: Folders) -> Place:
+        done, after = folders, folders
+        operator = ""
+        for child in node.children:
+            if child.type in ("&&", "||"):
+                operator = child.type
+            elif child.type not in _SILENT:
+                done, after = self._joined(operator, child, (done, after), folders)
+        return done, after
+
+    def _joined(self, operator: str, node: "Node", before: Place, folders: Folders) -> Place:
+        done, after = before
+        if operator == "":
+            return self.statement(node, folders)
+        if operator == "&&":
+            right, right_after = self.statement(node, done)
+            return right, _some(after | right_after)
+        right, right_after = self.statement(node, after)
+        return _some(done | right), _some(done | right_after)
+
+    def _pipeline(self, nodes: "Sequence[Node]", folders: Folders, fed_by: Simple | None) -> Place:
+        # Each command of a pipeline runs in a shell of its own.
+        for child in nodes:
+            if child.type in ("|", "|&"):
+                continue
+            count = len(self.found.simples)
+            self.statement(child, folders, fed_by)
+            made = self.found.simples[count:]
+            fed_by = made[0] if len(made) == 1 else None
+        return folders, folders
+
+    def _redirected(self, node: "Node", folders: Folders, fed_by: Simple | None) -> Place:
+        body = node.child_by_field_name("body")
+        redirects = [child for child in node.children if child != body]
+        input_given = self._redirects.take(redirects, folders)
+        place = (folders, folders)
+        count = len(self.found.simples)
+        if body is not None:
+            place = self.statement(body, folders, fed_by)
+        if input_given and body is not None and body.type == "command" and len(self.found.simples) > count:
+            self._given_input(len(self.found.simples) - 1)
+        self.folders = folders
+        first = self.found.simples[count] if len(self.found.simples) == count + 1 else None
+        for each in redirects:
+            place = self._after_here(each, place, first)
+        return place
+
+    def _given_input(self, at: int) -> None:
+        last = self.found.simples[at]
+        self.found.simples[at] = Simple(words=last.words, assigned=last.assigned, folders=last.folders, reads_input=True)
+
+    def _after_here(self, node: "Node", place: Place, fed_by: Simple | None) -> Place:
+        """`cat <<EOF | grep x`: the tree holds the rest of the line inside the here-document."""
+        if node.type != "heredoc_redirect":
+            return place
+        operator = ""
+        for child in node.children:
+            if child.type in ("&&", "||"):
+                operator = child.type
+            elif child.type == "pipeline":
+                place = self._pipeline(child.children, place[1], fed_by)
+            elif child.type not in Redirects.HERE and child.type != "file_redirect":
+                place = self._joined(operator, child, place, place[1]) if operator else self.statement(child, place[1])
+        return place
+
+    # ---- branches and loops ---------------------------------------------------------------------
+
+    def _if(self, node: "Node", folders: Folders) -> Place:
+        conditions = node.children_by_field_name("condition")
+        done, after = self.sequence(conditions, folders)
+        ends: list[Folders] = []
+        body = [
+            child for child in node.children if child not in conditions and child.type not in ("if", "elif", "elif_clause", "else_clause")
+        ]
+        if node.type == "elif_clause":
+            body = [child for child in node.children if child.type != "elif"]
+            then = next((at for at, child in enumerate(body) if child.type == "then"), 0)
+            done, after = self.sequence(body[:then], folders)
+            body = body[then:]
+        ends.append(self.sequence(body, done)[1])
+        closed = False
+        for child in node.children:
+            if child.type == "elif_clause":
+                ends.append(self._if(child, after)[1])
+            elif child.type == "else_clause":
+                closed = True
+                ends.append(self.sequence(child.children, after)[1])
+        whole = _some(frozenset[str]().union(*ends, frozenset() if closed else after))
+        return whole, whole
+
+    def _loop(self, node: "Node", folders: Folders) -> Place:
+        count = len(self.found.visited)
+        for child in node.children:
+            if child.type in ("while", "until", "for", "select", *_SILENT):
+                if child.type == "select":
+                    self.problem("it has a form that is not known")
+            elif child.type == "variable_name":
+                self._sets(_text(child))
+            elif node.field_name_for_child(node.children.index(child)) == "value":
+                self.folders = folders
+                self.wording.words(child, folders)
+            else:
+                self._same_place(child, folders)
+        if len(self.found.visited) > count:
+            self.problem("it changes its folder in a loop")
+        return folders, folders
+
+    def _same_place(self, node: "Node", folders: Folders) -> None:
+        count = len(self.found.visited)
+        _, after = self.statement(node, folders)
+        if after == folders:
+            del self.found.visited[count:]  # in subshells: left again
+
+    def _case(self, node: "Node", folders: Folders) -> Place:
+        ends: list[Folders] = [folders]
+        for child in node.children:
+            if child.type == "case_item":
+                values = child.children_by_field_name("value")
+                self.folders = folders
+                for value in values:
+                    self.wording.one(value, folders)
+                skipped = {")", "|", "("}
+                ends.append(self.sequence([part for part in child.children if part not in values and part.type not in skipped], folders)[1])
+            elif child.is_named and child.type != "comment":
+                self.wording.one(child, folders)
+        whole = _some(frozenset[str]().union(*ends))
+        return whole, whole
+
+    # ---- variables ------------------------------------------------------------------------------
+
+    def _sets(self, name: str, *, exported: bool = False) -> None:
+        self.wording.variables.pop(name, None)
+        if steers_shell(name) or (exported and steers_programs(name)):
+            self.problem(f"setting {name} may change what programs do")
+
+    def assigned(self, node: "Node", folders: Folders) -> Assigned | None:
+        """One assignment; what its value runs is walked."""
+        name = node.child_by_field_name("name")
+        value = node.child_by_field_name("value")
+        if name is None or name.type != "variable_name":
+            self.problem("an element of an array is set, whose place can run commands")
+            return None
+        written, raw = _text(name), _text(node)
+        if value is None:
+            return Assigned(name=written, value=Word(raw="", text=""), raw=raw)
+        self.folders = folders
+        if value.type == "array":
+            for child in value.children:
+                if child.type not in ("(", ")", *_SILENT):
+                    self.wording.words(child, folders)
+            return Assigned(name=written, value=Word(raw="()", text="()", sort=Sort.MANY), raw=raw)
+        return Assigned(name=written, value=self.wording.one(value, folders), raw=raw)
+
+    def _assignments(self, node: "Node", folders: Folders) -> Place:
+        several = node.type == "variable_assignments"
+        self.found.seen.append(tuple(_text(child) for child in node.children) if several else (_text(node),))
+        for one in node.children if several else [node]:
+            made = self.assigned(one, folders)
+            if made is not None:
+                self._sets(made.name)
+        return folders, folders
+
+    def _declaration(self, node: "Node", folders: Folders) -> Place:
+        self.found.seen.append(tuple(_text(child) for child in node.children))
+        exports = node.children[0].type == "export"
+        if not exports:
+            self.problem("a declaration may change what variables mean")
+        for child in node.children[1:]:
+            if child.type == "variable_assignment":
+                made = self.assigned(child, folders)
+                if made is not None:
+                    self._sets(made.name, exported=True)
+            elif child.type == "variable_name":
+                self._sets(_text(child), exported=True)
+            else:
+                self.problem("a declaration may change what variables mean")
+                self.folders = folders
+                self.wording.words(child, folders)
+        return folders, folders
+
+    def _unset(self, node: "Node") -> None:
+        self.found.seen.append(tuple(_text(child) for child in node.children))
+        for child in node.children[1:]:
+            if child.type == "variable_name":
+                self._sets(_text(child))
+            else:
+                self.problem("it unsets what cannot be told")
+
+    # ---- commands -------------------------------------------------------------------------------
+
+    def _test(self, node: "Node", folders: Folders) -> Place:
+        self.folders = folders
+        self._test_parts(node, folders)
+        text = _text(node)
+        self.found.simples.append(Simple(words=(Word(raw=text, text=text),), folders=folders, compound=True))
+        return folders, folders
+
+    def _test_parts(self, node: "Node", folders: Folders) -> None:
+        operators = {_text(child) for child in node.children}
+        if node.children and node.children[0].type == "((":
+            self.problem("arithmetic on variables can run commands")
+        if operators & _ARITHMETIC_TESTS and not all(
+            _number(child) for child in node.children if child.is_named and child.type != "test_operator"
+        ):
+            self.problem("a test that computes can run commands")
+        for child in node.children:
+            if child.type in ("binary_expression", "unary_expression", "parenthesized_expression", "negation_expression", "test_command"):
+                self._test_parts(child, folders)
+            elif child.is_named and child.type != "test_operator":
+                self.wording.one(child, folders)
+
+    def _command(self, node: "Node", folders: Folders, fed_by: Simple | None) -> Place:
+        assigned: list[Assigned] = []
+        words: list[Word] = []
+        redirects: list[Node] = []
+        for child in node.children:
+            if child.type == "variable_assignment":
+                made = self.assigned(child, folders)
+                assigned += [] if made is None else [made]
+            elif child.type in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
+                redirects.append(child)
+            else:
+                self.folders = folders
+                words += self.wording.words(child.children[0] if child.type == "command_name" else child, folders)
+        written = tuple(_text(child) for child in node.children if child not in redirects)
+        self.found.seen.append(written[2:] if written[:2] == ("time", "-p") else written[1:] if written[:1] == ("time",) else written)
+        input_given = self._redirects.take(redirects, folders)
+        if words:
+            self._check_name(node, words[0])
+        simple = Simple(words=tuple(words), assigned=tuple(assigned), folders=folders, fed_by=fed_by, reads_input=input_given)
+        if not words:
+            return folders, folders
+        self._steers(words)
+        if words[0].text in MOVING:
+            return self._moved(simple)
+        self.found.simples.append(simple)
+        return (NOWHERE, NOWHERE) if words[0].text in _LEAVES else (folders, folders)
+
+    def _check_name(self, node: "Node", word: Word) -> None:
+        if word.sort is not Sort.PLAIN or word.matched:
+            self.problem("which program it runs cannot be told")
+        elif _LEAD.match(node.text or b"") and word.text in ("!", "{", "(", "time"):
+            self.problem("it has a form that is not known")
+
+    def _steers(self, words: list[Word]) -> None:
+        """Builtins that change what the rest of the line means."""
+        name, rest = words[0].text, words[1:]
+        if name in ("command", "builtin"):
+            name = next((word.text for word in rest if word.text in STEERING or word.text in MOVING or word.text == "read"), name)
+            if name in MOVING or name == "read":
+                self.problem("the folder it changes to cannot be told" if name in MOVING else "it sets what cannot be told")
+        if name == "set" and all(word.text in HARMLESS_SET for word in rest):
+            return
+        if name in STEERING:
+            self.problem(f"{name} changes what the rest of the line means")
+        elif name == "read" and words[0].text == "read":
+            for word in rest:
+                if word.sort is Sort.PLAIN and _NAME.match(word.text):
+                    self._sets(word.text)
+                elif word.sort is not Sort.PLAIN or not word.text.startswith("-") or word.text.startswith(("-a", "-i")):
+                    self.problem("it sets what cannot be told")
+
+    def _moved(self, simple: Simple) -> Place:
+        folders = simple.folders
+        name = simple.words[0].text
+        operands = [word for word in simple.words[1:] if word.text not in ("-L", "-P", "-e", "--")]
+        if simple.assigned or name == "popd" or len(operands) > 1 or any(word.sort is not Sort.PLAIN for word in operands):
+            self.problem("the folder it changes to cannot be told")
+            return NOWHERE, NOWHERE
+        target = operands[0].text if operands else self.wording.variables.get("HOME", "-")
+        if target.startswith(("-", "+")) or target == "" or not folders or "-P" in {word.text for word in simple.words}:
+            self.problem("the folder it changes to cannot be told")
+            return NOWHERE, NOWHERE
+        self.found.visited.append(Touch(text=target, folders=folders))
+        # A shell goes to `..` by the name it came by, not by where a link led.
+        reached = frozenset(posixpath.normpath(posixpath.join(folder, target)) for folder in folders)
+        return reached, _some(folders | reached)
+
+
+def _some(folders: Folders) -> Folders:
+    return folders if len(folders) <= MAX_FOLDERS else NOWHERE
+
+
+def _text(node: "Node") -> str:
+    return (node.text or b"").decode(errors="replace")
+
+
+def _live_backtick(root: "Node", line: bytes) -> bool:
+    """Is there one that is not in single quotes or a quoted here-document?"""
+    left = bytearray(line)
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        here = node.type == "heredoc_redirect"
+        start = next((child.text or b"" for child in node.children if child.type == "heredoc_start"), b"") if here else b""
+        if node.type == "raw_string":
+            left[node.start_byte : node.end_byte] = b" " * (node.end_byte - node.start_byte)
+        for child in node.children:
+            if child.type == "heredoc_body" and start[:1] in (b"'", b'"', b"\\"):
+                left[child.start_byte : child.end_byte] = b" " * (child.end_byte - child.start_byte)
+            else:
+                stack.append(child)
+    return b"`" in left
+
+
+def _number(node: "Node") -> bool:
+    text = _text(node).strip("\"'")
+    return re.fullmatch(r"-?[0-9]+|\$[#?]", text) is not None

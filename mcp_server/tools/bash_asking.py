@@ -1,0 +1,181 @@
+"""From what a line would do to the requests that it raises: a permission each, with every value."""
+
+import glob
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from mcp_server.errors import ToolFailure
+from mcp_server.policy.values import CommandValue, PathValue, PlainValue, Request
+from mcp_server.shell.model import Folders, Touch
+from mcp_server.shell.reading import Reading, read_line
+from mcp_server.tools.addresses import normalised
+from mcp_server.tools.paths import CaseByFolder, below, locate, nameable, outside
+from mcp_server.tools.places import HARMLESS, Surroundings, places_outside
+from mcp_server.tools.repositories import names_no_programs
+
+MAX_MATCHES = 200
+"""Names that one pattern may stand for; more are not for a prompt."""
+
+MAX_WILD = 2
+"""Parts of a pattern between slashes that hold wildcards: with more, looking it up could take as long as the disk is large."""
+
+MAX_LOOKED = 4000
+"""Entries of folders that one call looks at: a tenth of a second."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """The values of one permission, each once."""
+
+    found: dict[str, PathValue] = field(default_factory=dict[str, PathValue])
+
+    def add(self, value: PathValue) -> None:
+        self.found.setdefault(f"{value.resolved}\0{value.unresolved}", value)
+
+    @property
+    def values(self) -> tuple[PathValue, ...]:
+        return tuple(self.found.values())
+
+
+def reading_of(command: str, folder: str, context: Surroundings) -> Reading:
+    """What a line would do, seen from a folder.
+
+    Raises:
+        ToolFailure: It is no line that a shell should get.
+    """
+    return read_line(command, folder=folder, home=context.environment.get("HOME", ""), expand=matching)
+
+
+def requests_of(reading: Reading, context: Surroundings, *, held: bool) -> tuple[Request, ...]:
+    """Every permission that a line needs. `held`: it runs where the rules are enforced, whatever it does.
+
+    Raises:
+        ToolFailure: It names more places than anybody would read.
+    """
+    return _Asking(reading, context, held).requests()
+
+
+class _Asking:
+    def __init__(self, reading: Reading, context: Surroundings, held: bool) -> None:
+        self.reading = reading
+        self.context = context
+        self.held = held
+        self.case = CaseByFolder()
+        self.looked = 0
+        self.overlooked = False
+
+    def requests(self) -> tuple[Request, ...]:
+        reads, writes = _Asked(), _Asked()
+        for touch in self.reading.reads:
+            self._add(reads, "read", touch)
+        for touch in self.reading.writes:
+            self._add(writes, "edit", touch)
+        made = [
+            Request(permission="bash", values=self._commands()),
+            Request(permission="edit", values=writes.values),
+            Request(permission="read", values=reads.values),
+            self._outside((*writes.values, *reads.values)),
+            Request(permission="webfetch", values=tuple(PlainValue(text=normalised(url)) for url in self.reading.urls)),
+        ]
+        return tuple(request for request in made if request.values)
+
+    # ---- commands -------------------------------------------------------------------------------
+
+    def _commands(self) -> tuple[CommandValue, ...]:
+        values = self.reading.commands
+        if self.reading.repositories and not all(map(names_no_programs, self.reading.repositories)):
+            values = tuple(replace(each, read_only=False, effects_known=False) if _is_git(each) else each for each in values)
+        if self.overlooked and not self.held:
+            values = tuple(replace(each, opaque=True, read_only=False, effects_known=False) for each in values)
+        if self.held:
+            # What git keeps of earlier states cannot be hidden by a sandbox.
+            values = tuple(replace(each, effects_known=each.effects_known or each.unseen != ("read",)) for each in values)
+        return values
+
+    # ---- paths ----------------------------------------------------------------------------------
+
+    def _add(self, asked: _Asked, permission: str, touch: Touch) -> None:
+        for folder in sorted(touch.folders) or ["/"]:
+            path = os.path.join(folder, touch.text)
+            if not nameable(path):
+                raise ToolFailure(f"{touch.text[:80]}… is too long for a path")
+            value = self._locate(path)
+            if touch.inside_as and os.path.isdir(value.resolved):
+                value = self._locate(os.path.join(path, touch.inside_as))
+            if value.unresolved in HARMLESS:
+                continue
+            asked.add(value)
+            # What a line changes in a folder that nobody can name beforehand is held by the kernel where it holds.
+            if touch.whole and not (touch.some and self.held) and os.path.isdir(value.resolved):
+                for inner in self._within(value, permission, shown_only=touch.shown_only):
+                    asked.add(inner)
+
+    def _locate(self, path: str) -> PathValue:
+        return locate(path, self.context.workspace, self.case)
+
+    def _within(self, folder: PathValue, permission: str, *, shown_only: bool) -> Iterable[PathValue]:
+        """Those in a folder of which rules say more than of the folder itself."""
+        if self.held and not folder.inside:
+            return ()
+        inner = list(self._walked(folder, shown_only=shown_only))
+        if self.context.closings is None:
+            if len(inner) > MAX_MATCHES:
+                self.overlooked = True
+            return inner[:MAX_MATCHES]
+        own, *said = self.context.closings(permission, [folder, *inner])
+        return [each for each, closings in zip(inner, said, strict=True) if not closings <= own]
+
+    def _walked(self, folder: PathValue, *, shown_only: bool) -> Iterator[PathValue]:
+        ignore_case = folder.ignore_case
+        for relative in _names(folder.resolved, shown_only=shown_only):
+            self.looked += 1
+            if self.looked > MAX_LOOKED:
+                self.overlooked = True
+                return
+            yield below(folder, relative, self.context.workspace, ignore_case=ignore_case)
+
+    def _outside(self, paths: Sequence[PathValue]) -> Request:
+        found = {value.resolved: value for value in paths if not value.inside}
+        for touch in self.reading.visited:
+            for folder in touch.folders:
+                value = self._locate(os.path.join(folder, touch.text))
+                if not value.inside:
+                    found.setdefault(value.resolved, value)
+        for folders, words in self._by_folders().items():
+            for folder in sorted(folders) or [str(self.context.workspace)]:
+                for value in places_outside(words, folder, self.context):
+                    found.setdefault(value.resolved, value)
+        return outside(*found.values())
+
+    def _by_folders(self) -> dict[Folders, list[str]]:
+        grouped: dict[Folders, list[str]] = {}
+        for word, folders in self.reading.words:
+            grouped.setdefault(folders, []).append(word)
+        return grouped
+
+
+def matching(pattern: str, folder: str) -> tuple[str, ...] | None:
+    """The names that a pattern stands for now, as bash would find them. None: too many, or too far to look."""
+    wild = sum(glob.has_magic(part) for part in pattern.split("/"))
+    if wild > MAX_WILD or "\0" in pattern:
+        return None
+    found = tuple(itertools.islice(glob.iglob(pattern, root_dir=folder), MAX_MATCHES + 1))
+    return None if len(found) > MAX_MATCHES else tuple(sorted(found))
+
+
+def _names(folder: str, *, shown_only: bool) -> Iterator[str]:
+    """Every path below a folder, relative to it; links are not followed."""
+    for root, folders, files in os.walk(folder):
+        if shown_only:
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            files = [name for name in files if not name.startswith(".")]
+        folders.sort()
+        prefix = os.path.relpath(root, folder)
+        for name in (*files, *folders):
+            yield name if prefix == "." else f"{prefix}/{name}"
+
+
+def _is_git(value: CommandValue) -> bool:
+    return any(form == "git" or form.startswith("git ") for form in (value.text, *value.forms))
