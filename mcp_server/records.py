@@ -36,6 +36,8 @@ class SessionRecord:
     """A root that every request of its caller finds again (2026-07-28 over HTTP), not one connection's own."""
     mode: Mode | None = None
     """What was asked for; the effective mode is the chain's."""
+    started_with: tuple[Rule, ...] = ()
+    """For a root: the rules of the command line that its server was started with. Only their denies and asks are heard elsewhere."""
     narrowed: tuple[str, ...] | None = None
     title: str = ""
     created_at: float

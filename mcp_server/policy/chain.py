@@ -13,6 +13,7 @@ from mcp_server.policy.verdicts import Ruling, SessionId
 MANAGED_OWNER = "managed settings"
 PERSON_OWNER = "user settings"
 PROJECT_OWNER = "project settings"
+STARTED_OWNER = "the command line that this session was started with"
 GUARD_OWNER = "built-in guard"
 RULED_OWNER = "the person"
 
@@ -46,6 +47,8 @@ class Commons:
     managed: tuple[Rule, ...] = ()
     person: tuple[Rule, ...] = ()
     """User settings, then local settings, then the command line, in this order."""
+    started_with: tuple[Rule, ...] = ()
+    """What another command line denied or asked when the tree was started: a run that goes on under a new server loses nothing of it."""
     project: tuple[Rule, ...] = ()
     project_trusted: bool = False
     guard: tuple[Rule, ...] = ()
@@ -109,6 +112,7 @@ def _shared(own: Member, commons: Commons) -> tuple[Layer, ...]:
     return (
         _layer(LayerKind.MANAGED, MANAGED_OWNER, derived.joined(commons.managed, own.managed)),
         _layer(LayerKind.PERSON, PERSON_OWNER, derived.joined(commons.person, own.person)),
+        _layer(LayerKind.PERSON, STARTED_OWNER, commons.started_with, may_allow=False),
         _layer(LayerKind.PROJECT, PROJECT_OWNER, commons.project, may_allow=commons.project_trusted),
         _layer(LayerKind.GUARD, GUARD_OWNER, commons.guard, may_allow=False),
     )
@@ -130,7 +134,7 @@ def _derived(kind: LayerKind, member: Member, commons: Commons, *, child: bool) 
         lists += [derived.named(Held(member.rules)), derived.primary_only(commons.primary_tools)]
     if member.narrowed is not None:
         lists.append(derived.left_over(member.narrowed))
-    owner = f"limits of {member.agent} as a subagent"
+    owner = f"limits of {member.agent} as a subagent" if child else f"limits that {member.agent} was started with"
     return tuple(_layer(kind, owner, rules, may_allow=False) for rules in lists)
 
 

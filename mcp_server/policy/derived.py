@@ -56,7 +56,7 @@ def primary_only(tools: tuple[str, ...]) -> tuple[Rule, ...]:
 def left_over(tools: tuple[str, ...]) -> tuple[Rule, ...]:
     """Deny all but the tools that the caller left."""
     kept = dict.fromkeys((*map(permission_of, tools), *_NOT_A_TOOL))
-    whole = Rule(permission="*", pattern="*", action=Action.DENY, reason="its caller left it fewer tools")
+    whole = Rule(permission="*", pattern="*", action=Action.DENY, reason="it was left fewer tools")
     return (whole, *(Rule(permission=permission, pattern="*", action=Action.ALLOW) for permission in kept))
 
 

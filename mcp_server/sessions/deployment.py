@@ -69,6 +69,10 @@ class Rulebook(Protocol):
 
     def commons(self, workspace: str) -> Commons: ...
 
+    def command_line(self) -> tuple[Rule, ...]:
+        """The rules of the flags that this server was started with."""
+        ...
+
     def agent_rules(self, name: str) -> AgentRules: ...
 
     def model(self, definition: AgentDefinition) -> str | None:

@@ -43,6 +43,8 @@ class Roots:
             root_agent=caller.agent,
             shared=shared,
             mode=self._deployment.rulebook.root_mode(caller.agent),
+            started_with=self._deployment.rulebook.command_line(),
+            narrowed=self._deployment.tools,
             created_at=now,
         )
         await self._deployment.store.add_session(root)

@@ -15,7 +15,7 @@ from mcp_server.agents.definition import AgentDefinition, AgentSet
 from mcp_server.agents.load import load_agents
 from mcp_server.errors import ConfigError
 from mcp_server.policy.chain import Commons
-from mcp_server.policy.values import Mode
+from mcp_server.policy.values import Mode, Rule
 from mcp_server.sessions.deployment import AgentRules, Job, Limits
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import Places
@@ -81,6 +81,9 @@ class FileRules:
 
     def commons(self, workspace: str) -> Commons:
         return self.edition.settings.commons
+
+    def command_line(self) -> tuple[Rule, ...]:
+        return self.edition.settings.command_line
 
     def agent_rules(self, name: str) -> AgentRules:
         tuning = self.edition.settings.tuning(name)

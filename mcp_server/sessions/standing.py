@@ -54,10 +54,19 @@ async def standing_of(deployment: Deployment, session: SessionRecord) -> Standin
         session=session,
         records=records,
         members=tuple(member_of(deployment, record, definitions) for record in records),
-        commons=deployment.rulebook.commons(session.workspace),
+        commons=_commons(deployment, records, session.workspace),
         definitions=definitions,
         rulings=rulings,
     )
+
+
+def _commons(deployment: Deployment, records: tuple[SessionRecord, ...], workspace: str) -> Commons:
+    """The shared layers; where the tree was started under another command line than this server's, that one's too."""
+    commons = deployment.rulebook.commons(workspace)
+    started_with = records[0].started_with if records else ()
+    if not started_with or started_with == deployment.rulebook.command_line():
+        return commons
+    return replace(commons, started_with=started_with)
 
 
 def member_of(deployment: Deployment, record: SessionRecord, definitions: Mapping[str, AgentDefinition]) -> Member:

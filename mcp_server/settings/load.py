@@ -41,7 +41,8 @@ def load_settings(*, workspace: Path, places: Places, flags: Flags = NO_FLAGS) -
     roots = _Roots(workspace=workspace, places=places)
     groups = _group(found)
     merged = merge((*(said_by(file) for file in groups.single), said), locks)
-    return _settings(found, groups, merged, _commons(groups, roots, flag_rules, locks, trusted=found.trusted), roots)
+    typed = roots.anchored(flag_rules)
+    return _settings(found, groups, merged, _commons(groups, roots, typed, locks, trusted=found.trusted), roots, typed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +87,7 @@ def _unread(file: SourceFile, why: str) -> Fault:
     return Fault(file=file.document.file, line=None, problem=problem, remedy="read it, then run `remit trust`")
 
 
-def _commons(groups: _Groups, roots: _Roots, flag_rules: tuple[Rule, ...], locks: tuple[str, ...], *, trusted: bool) -> Commons:
+def _commons(groups: _Groups, roots: _Roots, typed: tuple[Rule, ...], locks: tuple[str, ...], *, trusted: bool) -> Commons:
     def rules(files: Iterable[SourceFile]) -> tuple[Rule, ...]:
         return roots.anchored(rule for file in files for rule in file.rules)
 
@@ -97,7 +98,7 @@ def _commons(groups: _Groups, roots: _Roots, flag_rules: tuple[Rule, ...], locks
     return Commons(
         workspace=roots.workspace.as_posix(),
         managed=rules(groups.managed),
-        person=(*rules(groups.person), *roots.anchored(flag_rules)),
+        person=(*rules(groups.person), *typed),
         project=rules(groups.project),
         project_trusted=trusted,
         guard=guard_layer(built_in_guard(roots.workspace, roots.places), edits(groups.person), edits(groups.managed), locks),
@@ -110,10 +111,11 @@ def _strictest(modes: Iterable[Mode | None]) -> Mode | None:
     return min((mode for mode in modes if mode is not None), key=MODES_STRICTEST_FIRST.index, default=None)
 
 
-def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, roots: _Roots) -> Settings:
+def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, roots: _Roots, typed: tuple[Rule, ...]) -> Settings:
     values = SettingsFile.model_validate(merged.values)
     return Settings(
         commons=commons,
+        command_line=typed,
         agents=MappingProxyType(_agents(groups, values.agents, roots)),
         trust=found.trust,
         folder=found.folder,

@@ -60,6 +60,8 @@ class Settings:
 
     commons: Commons
     """The shared layers, their rules anchored."""
+    command_line: tuple[Rule, ...]
+    """The rules of the flags, which also end `commons.person`."""
     agents: Mapping[str, AgentTuning]
     trust: Trust
     folder: RemitFolder
