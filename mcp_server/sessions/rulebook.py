@@ -1,7 +1,8 @@
 """Definitions and rules from the files, as they are now.
 
 Files are read anew when one of them has changed. If they are then at fault, the last good ones stay in force and the log says so:
-a server in use is not stopped by a typing error, and no rule is lost by one.
+a server in use is not stopped by a typing error, and no rule is lost by one. A workspace's faults keep nobody else's changes from
+being heard: only what it denied and asked before stays of it.
 """
 
 import os
@@ -17,6 +18,7 @@ from mcp_server.errors import ConfigError
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
 from mcp_server.sessions.deployment import AgentRules, Job, Limits
+from mcp_server.settings.folder import RemitFolder
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import Places
 from mcp_server.settings.values import Flags, Settings
@@ -62,10 +64,18 @@ class FileRules:
                 log.info("settings and agents were read anew", workspace=str(self._workspace))
             except ConfigError as error:
                 log.error("changed settings or agents are at fault; those from before stay in force", faults=str(error).splitlines())
+                self._edition = self._beside_the_workspace()
         return self._edition
 
-    def _read(self) -> Edition:
-        settings = load_settings(workspace=self._workspace, places=self._places, flags=self._flags)
+    def _beside_the_workspace(self) -> Edition:
+        """Everything as it is now but for the workspace's own files; what was in force, where others are at fault too."""
+        try:
+            return self._read(stand_in=self._edition.settings.folder)
+        except ConfigError:
+            return self._edition
+
+    def _read(self, stand_in: RemitFolder | None = None) -> Edition:
+        settings = load_settings(workspace=self._workspace, places=self._places, flags=self._flags, stand_in=stand_in)
         return Edition(settings=settings, agents=load_agents(places=self._places, settings=settings))
 
     def _stamped(self) -> Stamp:
@@ -109,26 +119,29 @@ DEEP = 3
 
 
 def _entries(folder: Path, depth: int, *, follow: bool) -> Iterator[Seen]:
-    """A folder's files as they are now. A folder that cannot be read has none: reading it will say so."""
+    """A folder and its files as they are now. One that cannot be read has none: reading it will say so."""
+    yield _seen(folder, follow=False)
+    if folder.is_symlink() and not follow:
+        return
     try:
         with os.scandir(folder) as found:
-            for entry in sorted(found, key=lambda one: one.name):
-                yield _seen(entry, follow=False)
-                if follow and entry.is_symlink():
-                    yield _seen(entry, follow=True)
-                if depth > 1 and entry.is_dir(follow_symlinks=follow):
-                    yield from _entries(Path(entry.path), depth - 1, follow=follow)
+            entries = sorted(found, key=lambda one: one.name)
+        for entry in entries:
+            yield _seen(entry.path, follow=False)
+            if follow and entry.is_symlink():
+                yield _seen(entry.path, follow=True)
+            if depth > 1 and entry.is_dir(follow_symlinks=follow):
+                yield from _entries(Path(entry.path), depth - 1, follow=follow)
     except OSError:
         return
 
 
-def _seen(entry: os.DirEntry[str], *, follow: bool) -> Seen:
+def _seen(path: str | Path, *, follow: bool) -> Seen:
     try:
-        # Asked of the path: an entry keeps what it was first told.
-        status = os.stat(entry.path, follow_symlinks=follow)
+        status = os.stat(path, follow_symlinks=follow)
     except OSError:
-        return entry.path, 0, 0, 0, 0
-    return entry.path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+        return str(path), 0, 0, 0, 0
+    return str(path), status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
 
 
 def limits_of(settings: Settings) -> Limits:

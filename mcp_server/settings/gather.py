@@ -42,13 +42,19 @@ class Found:
         return self.trust is Trust.TRUSTED
 
 
-def gather(workspace: Path, places: Places) -> Found:
+def gather(workspace: Path, places: Places, stand_in: RemitFolder | None = None) -> Found:
     """Read everything.
+
+    Args:
+        workspace: Absolute, resolved.
+        places: Where the other files are.
+        stand_in: An earlier reading of the workspace's `.remit`, where what lies there now cannot be used. It does not count as trusted.
 
     Raises:
         ConfigError: The workspace's `.remit` or its record of trust cannot be used at all.
     """
-    folder = read_folder(workspace)
+    folder = stand_in or read_folder(workspace)
+    trust = trust_of(workspace, folder, places.state)
     faults: list[Fault] = []
     managed = _managed(places, faults)
     user = _file(places.config / NAME, "user", None, faults)
@@ -63,7 +69,7 @@ def gather(workspace: Path, places: Places) -> Found:
         project=project,
         local=local,
         folder=folder,
-        trust=trust_of(workspace, folder, places.state),
+        trust=Trust.CHANGED if stand_in is not None and trust is Trust.TRUSTED else trust,
         faults=tuple(faults),
     )
 

@@ -1,20 +1,25 @@
 """Rules, modes and files that change while the server runs: each decision reads them as they are then."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from mcp.client.client import Client
 
 from mcp_server.protocol.forms import message_of
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice
 from mcp_server.sessions.answers import close_with
-from tests.behaviour.stories import NEAR, agent, bounded, calls, each_era, errand, refused_in, says, typed, write
+from mcp_server.settings.folder import read_folder
+from mcp_server.settings.trust import give_trust, withdraw_trust
+from tests.behaviour.stories import NEAR, agent, bounded, calls, content_of, each_era, errand, refused_in, says, typed, write
 from tests.behaviour.world import World, connect, make_world, text_of
 from tests.protocol.connect import Cell, Person, decides
 
 BYPASS = {"mode": "bypassPermissions"}
-DONT_ASK = "nobody could be asked: denied: "
+ITS_RULES = ".remit/settings.yaml"
+DONT_ASK = "nobody could be asked: "
 
 
 def change(world: World, **values: object) -> None:
@@ -107,3 +112,44 @@ async def test_a_ruling_given_before_a_role_had_to_answer_lifts_nothing_since(tm
         (world.workspace / "a.txt").unlink()
         rules.write_text(json.dumps({"permission": [{"permission": "edit", "action": "ask", "answer_by": "release manager"}]}))
         assert "nobody could be asked" in await wrote(connected.client, "a.txt")
+
+
+def trusted_world(folder: Path) -> World:
+    """A workspace that the person trusts, and that allows every edit."""
+    world = make_world(folder, files={ITS_RULES: "permission: {edit: allow, webfetch: deny}\n"})
+    workspace = world.workspace.resolve()
+    give_trust(workspace, read_folder(workspace), world.places.state)
+    return world
+
+
+def broken_file(world: World) -> None:
+    (world.workspace / ITS_RULES).write_text("permision: {edit: allow}\n")
+
+
+def swapped_for_a_link(world: World) -> None:
+    folder = world.workspace / ".remit"
+    folder.rename(world.folder / "elsewhere")
+    folder.symlink_to(world.folder / "elsewhere")
+
+
+@pytest.mark.parametrize("spoil", [broken_file, swapped_for_a_link])
+async def test_a_workspace_that_breaks_its_own_files_keeps_no_denial_of_the_person_from_being_heard(
+    spoil: Callable[[World], None], tmp_path: Path
+) -> None:
+    world = trusted_world(tmp_path)
+    async with connect(world, NEAR, timing=Timing(patience=0.1)) as connected:
+        assert (await wrote(connected.client, "a.txt")).startswith("created")
+        spoil(world)
+        assert "waits for a person" in await wrote(connected.client, "b.txt"), "what is there now was never trusted"
+        change(world, permission={"edit": "deny"})
+        assert (await wrote(connected.client, "c.txt")).startswith("denied by rule: ")
+        told = content_of(await bounded(connected.call("session_info")))
+    assert "webfetch * deny" in [each["rule"] for each in told["denies"]], "what it denied before stays"
+
+
+async def test_trust_is_withdrawn_at_once_from_a_workspace_whose_files_are_broken(tmp_path: Path) -> None:
+    world = trusted_world(tmp_path)
+    async with connect(world, NEAR, timing=Timing(patience=0.1)) as connected:
+        broken_file(world)
+        withdraw_trust(world.workspace.resolve(), world.places.state)
+        assert "waits for a person" in await wrote(connected.client, "a.txt")
