@@ -75,21 +75,52 @@ def put(place: Place, content: bytes, before: Current | None) -> os.stat_result:
         ToolFailure: Somebody else changed it, it is read-only, or its owner cannot be kept.
         OSError: The disk is full, and the like; the old file is untouched.
     """
-    if before is not None and not os.access(place.at, os.W_OK, dir_fd=place.folder, effective_ids=os.access in os.supports_effective_ids):
-        raise ToolFailure(f"{place.path} is read-only; nothing was written")
-    temporary = Place(
-        folder=place.folder, path=os.path.join(os.path.dirname(place.path), name := f".remit-{secrets.token_hex(8)}.tmp"), name=name
-    )
+    if before is not None:
+        refuse_if_read_only(place)
+    temporary = staged(place, content, before, place)
     try:
-        _write(temporary, content, before, place)
-        _refuse_if_changed(place, before)
+        refuse_if_changed(place, before)
         os.replace(temporary.at, place.at, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary.at, dir_fd=temporary.folder)
+        remove(temporary)
         raise
-    _sync_folder(place)
+    sync_folder(place)
     return os.stat(place.at, dir_fd=place.folder, follow_symlinks=False)
+
+
+def staged(place: Place, content: bytes, like: Current | None, source: Place) -> Place:
+    """The content in a file beside `place`, on the disk, ready to be renamed. Mode, owner and attributes are those of `like`,
+    which stands at `source`; None: those of a new file.
+
+    Raises:
+        ToolFailure: Its owner cannot be kept.
+        OSError: The disk is full, and the like.
+    """
+    temporary = beside(place, "tmp")
+    try:
+        _write(temporary, content, like, source)
+    except BaseException:
+        remove(temporary)
+        raise
+    return temporary
+
+
+def beside(place: Place, ending: str) -> Place:
+    """A name of ours in the same folder that nothing has."""
+    name = f".remit-{secrets.token_hex(8)}.{ending}"
+    return Place(folder=place.folder, path=os.path.join(os.path.dirname(place.path), name), name=name)
+
+
+def remove(place: Place) -> None:
+    """Take the file away, if it is there."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(place.at, dir_fd=place.folder)
+
+
+def refuse_if_read_only(place: Place) -> None:
+    """Raise ToolFailure where the file's mode does not let this user write, even though replacing it would go."""
+    if not os.access(place.at, os.W_OK, dir_fd=place.folder, effective_ids=os.access in os.supports_effective_ids):
+        raise ToolFailure(f"{place.path} is read-only; nothing was written")
 
 
 async def make_folders(resolved: str) -> int:
@@ -144,7 +175,8 @@ def _copy_attributes(handle: int, place: Place) -> None:
                 raise
 
 
-def _refuse_if_changed(place: Place, before: Current | None) -> None:
+def refuse_if_changed(place: Place, before: Current | None) -> None:
+    """Raise ToolFailure unless what stands there is what was seen."""
     now = look(place)
     if (now is None) != (before is None) or (now is not None and before is not None and _identity(now) != _identity(before.found)):
         raise ToolFailure(f"{place.path} was changed by somebody else just now; nothing was written: read it again")
@@ -154,7 +186,8 @@ def _identity(found: os.stat_result) -> tuple[int, int, int, int]:
     return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def _sync_folder(place: Place) -> None:
+def sync_folder(place: Place) -> None:
+    """Have the folder's names on the disk."""
     with _lockable(place) as handle:
         if handle is not None:
             os.fsync(handle)
