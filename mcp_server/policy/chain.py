@@ -4,6 +4,7 @@ Nothing is copied from one session's list into another's: an ancestor is heard a
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mcp_server.policy import derived
 from mcp_server.policy.layers import Held
@@ -104,8 +105,14 @@ def agent_owner(member: Member) -> str:
     return f"agent {member.agent}"
 
 
-def _layer(kind: LayerKind, owner: str, rules: tuple[Rule, ...], *, may_allow: bool = True) -> Layer:
-    return Layer(kind=kind, owner=owner, rules=rules, may_allow=may_allow)
+def _layer(kind: LayerKind, owner: str, rules: tuple[Rule, ...], *, may_allow: bool = True, lends_folders: bool = False) -> Layer:
+    return _kept(kind, owner, Held(rules), may_allow, lends_folders)
+
+
+@lru_cache(maxsize=1024)
+def _kept(kind: LayerKind, owner: str, held: Held, may_allow: bool, lends_folders: bool) -> Layer:
+    """The same layer of the same rules, so that what is compiled of it is compiled once."""
+    return Layer(kind=kind, owner=owner, rules=held.rules, may_allow=may_allow, lends_folders=lends_folders)
 
 
 def _shared(own: Member, commons: Commons) -> tuple[Layer, ...]:
@@ -122,7 +129,7 @@ def _ceilings(member: Member, commons: Commons, *, child: bool) -> tuple[Layer, 
     """An ancestor's agent layer and derived layer. What the operator forbids its agent is no less a limit of its subtree."""
     managed = (_layer(LayerKind.CEILING, MANAGED_OWNER, member.managed, may_allow=False),) if member.managed else ()
     return (
-        Layer(kind=LayerKind.CEILING, owner=agent_owner(member), rules=member.rules, may_allow=False, lends_folders=True),
+        _layer(LayerKind.CEILING, agent_owner(member), member.rules, may_allow=False, lends_folders=True),
         *managed,
         *_derived(LayerKind.CEILING, member, commons, child=child),
     )
@@ -141,7 +148,7 @@ def _derived(kind: LayerKind, member: Member, commons: Commons, *, child: bool) 
 def _ruled(chain: tuple[Member, ...], rulings: tuple[Ruling, ...]) -> tuple[Layer, ...]:
     members = {member.session_id for member in chain}
     denied = tuple(each.rule for each in rulings if each.rule.action is Action.DENY and each.session_id in members)
-    return (_layer(LayerKind.RULED, RULED_OWNER, denied, may_allow=False),) if denied else ()
+    return (Layer(kind=LayerKind.RULED, owner=RULED_OWNER, rules=denied, may_allow=False),) if denied else ()
 
 
 def _reaches(ruling: Ruling, chain: tuple[Member, ...]) -> bool:

@@ -3,18 +3,13 @@
 The guard's rules are left out: they stand in every session, and would make every command ask.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 from mcp_server.policy import layers, wildcards
 from mcp_server.policy.layers import Held
-from mcp_server.policy.values import Action, CommandValue, Layer, LayerKind, Rule
+from mcp_server.policy.values import EFFECTS, Action, CommandValue, Layer, LayerKind, Rule
 from mcp_server.policy.verdicts import Opinion
-
-EFFECTS = ("edit", "read", "webfetch")
-"""What a program may do besides being run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +54,22 @@ def _of(rules: tuple[Rule, ...], permission: str) -> Concern | None:
     return None if closing is None else Concern(action=Action.ASK, rule=closing)
 
 
-def effects_opinion(layer: Layer, permission: str, value: CommandValue, arguments: Mapping[str, Any]) -> Opinion | None:
-    """What the layer says of effects that are not known. Its own allow for the command vouches against its own rules only."""
-    if layer.kind is LayerKind.GUARD:
+def effects_opinion(said: Opinion, value: CommandValue) -> Opinion | None:
+    """What the layer that said so of a command says of its effects that are not known. Its own allow for the command vouches against
+    its own rules only.
+    """
+    layer, own = said.layer, said.rule
+    if value.unseen not in layer.concerns:
+        layer.concerns[value.unseen] = _of_layer(layer, value.unseen)
+    found = layer.concerns[value.unseen]
+    if found is None or (own is not None and own.action is Action.ALLOW and layers.vouches(own, value)):
         return None
-    found = concern(layers.heard(layer), EFFECTS)
+    return found
+
+
+def _of_layer(layer: Layer, unseen: tuple[str, ...]) -> Opinion | None:
+    found = None if layer.kind is LayerKind.GUARD else concern(layers.heard(layer), unseen)
     if found is None:
-        return None
-    own = layers.last_match(layer, permission, value, arguments)
-    if own is not None and own.action is Action.ALLOW and layers.vouches(own, value):
         return None
     return Opinion(layer=layer, action=found.action, rule=found.rule, note="what the command would do is not known")
 

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from mcp_server.policy import conditions, wildcards
 from mcp_server.policy.values import Action, CommandValue, PathValue, PlainValue, Rule, SpawnValue, Value
@@ -69,55 +69,65 @@ def rooted(pattern: str) -> bool:
     return pattern.startswith("*") or _ROOT.match(pattern) is not None
 
 
-def exact_forms(value: Value, *, relative: bool = True) -> tuple[str, ...]:
-    """The forms that an allow may match; `relative` False: without a path's relative form."""
-    match value:
-        case PathValue():
-            return (value.resolved, value.relative) if relative and value.relative is not None else (value.resolved,)
-        case PlainValue() | SpawnValue() | CommandValue():
-            return (value.text,)
-        case _:
-            assert_never(value)
+class Texts(NamedTuple):
+    """A value as rules meet it. A plain tuple, because every decision makes one."""
+
+    whole: str
+    """Any rule may match it."""
+    relative: str | None = None
+    """A path's relative form, likewise."""
+    further: tuple[str, ...] = ()
+    """What a deny or ask may match beside these."""
+    folded: tuple[str, ...] = ()
+    """Where case is not told apart: all of them, folded, again for denies and asks alone."""
+
+    @property
+    def alone(self) -> bool:
+        """There is but the one."""
+        return self.relative is None and not self.further and not self.folded
 
 
-def all_forms(value: Value, *, relative: bool = True) -> tuple[str, ...]:
-    """The forms that a deny or ask may match, case told apart."""
+def texts_of(value: Value) -> Texts:
+    """All its forms."""
     match value:
-        case PathValue():
-            exact = exact_forms(value, relative=relative)
-            return exact if value.unresolved == value.resolved else (*exact, value.unresolved)
-        case PlainValue() | SpawnValue():
-            return (value.text,)
         case CommandValue():
-            return (value.text, *value.forms) if value.forms else (value.text,)
+            return Texts(value.text, None, value.forms)
+        case PathValue():
+            further = () if value.unresolved == value.resolved else (value.unresolved,)
+            folded = (value.resolved, value.unresolved, *(() if value.relative is None else (value.relative,))) if value.ignore_case else ()
+            return Texts(value.resolved, value.relative, further, tuple(map(fold, folded)))
+        case PlainValue() | SpawnValue():
+            return Texts(value.text)
         case _:
             assert_never(value)
-
-
-def ignores_case(value: Value) -> bool:
-    """A deny or ask must match it in either case."""
-    return isinstance(value, PathValue) and value.ignore_case
 
 
 def matches(rule: Rule, permission: str, value: Value, arguments: Mapping[str, Any]) -> bool:
     """Does this one rule match, permission and conditions included?"""
-    if rule.permission != permission and not wildcards.test_of(rule.permission)(permission):
-        return False
-    return pattern_matches(rule, value) and when_holds(rule, arguments)
+    return met(rule, permission, texts_of(value), arguments, path=isinstance(value, PathValue))
 
 
-def pattern_matches(rule: Rule, value: Value) -> bool:
+def met(rule: Rule, permission: str, texts: Texts, arguments: Mapping[str, Any], *, path: bool) -> bool:
+    """The same of a value's texts; `path`: it is one."""
+    return speaks_of(rule, permission) and pattern_met(rule, texts, path=path) and when_holds(rule, arguments)
+
+
+def speaks_of(rule: Rule, permission: str) -> bool:
+    """Does the rule concern that permission?"""
+    return rule.permission == permission or wildcards.test_of(rule.permission)(permission)
+
+
+def pattern_met(rule: Rule, texts: Texts, *, path: bool) -> bool:
     """Does its pattern match, whatever the permission?"""
-    pattern = pattern_for(rule, path=isinstance(value, PathValue))
+    pattern = pattern_for(rule, path=path)
     if pattern == "*":
         return True
     test = wildcards.test_of(pattern)
-    for form in exact_forms(value) if rule.action is Action.ALLOW else all_forms(value):
-        if test(form):
-            return True
-    if rule.action is Action.ALLOW or not ignores_case(value):
+    if test(texts.whole) or (texts.relative is not None and test(texts.relative)):
+        return True
+    if rule.action is Action.ALLOW or not (texts.further or texts.folded):
         return False
-    return any(wildcards.matches(fold(pattern), fold(form)) for form in all_forms(value))
+    return any(map(test, texts.further)) or (texts.folded != () and any(map(wildcards.test_of(fold(pattern)), texts.folded)))
 
 
 def when_holds(rule: Rule, arguments: Mapping[str, Any]) -> bool:

@@ -109,9 +109,7 @@ class Layer:
     """False: an allow counts as no opinion (guard, ceiling, derived, ruled, an untrusted project)."""
     lends_folders: bool = False
     """An ancestor's own agent layer: its allows of literally `external_directory` are heard all the same."""
-    readings: dict["Sort", "Reading | None"] = field(
-        init=False, repr=False, compare=False, default_factory=dict["Sort", "Reading | None"]
-    )
+    readings: dict["Sort", "Reading | None"] = field(init=False, repr=False, compare=False, default_factory=dict["Sort", "Reading | None"])
     """What `layers` has made of the rules, by what is asked. No part of the value: it holds nothing that the rules do not."""
     concerns: dict[tuple[str, ...], "Opinion | None"] = field(
         init=False, repr=False, compare=False, default_factory=dict[tuple[str, ...], "Opinion | None"]

@@ -1,6 +1,6 @@
 """What a request must be before it is decided. Whatever is not plainly well formed is denied."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from mcp_server.policy import wildcards
@@ -10,34 +10,38 @@ from mcp_server.policy.values import CommandValue, PathValue, PlainValue, Reques
 
 def problem_of(requests: Sequence[Request]) -> str | None:
     """What is wrong, in words; None where nothing is."""
-    if not requests:
-        return "the call asks for nothing that can be decided"
-    return next((problem for request in requests if (problem := _problem(request)) is not None), None)
+    for request in requests:
+        problem = _problem(request)
+        if problem is not None:
+            return problem
+    return None if requests else "the call asks for nothing that can be decided"
 
 
 def _problem(request: Request) -> str | None:
     if request.permission == "" or not wildcards.plain(request.permission):
         return f"`{request.permission}` is no permission"
-    if not request.values:
-        return f"the request for `{request.permission}` names no value"
-    return next((problem for value in request.values if (problem := _value(request.permission, value)) is not None), None)
+    for value in request.values:
+        problem = _value(request.permission, value)
+        if problem is not None:
+            return problem
+    return None if request.values else f"the request for `{request.permission}` names no value"
 
 
 def _value(permission: str, value: Value) -> str | None:
-    if not isinstance(value, _sort(permission)):
+    if type(value) is not _sort(permission):
         return f"`{permission}` was asked with a value of another kind ({type(value).__name__})"
-    texts = _texts(value)
-    if any("\0" in text for text in texts):
+    if "\0" in "".join(_texts(value)):
         return f"a value of `{permission}` holds a NUL character"
-    if isinstance(value, PathValue) and not all(_absolute(text) for text in (value.resolved, value.unresolved)):
+    if isinstance(value, PathValue) and not (_absolute(value.resolved) and _absolute(value.unresolved)):
         return f"a path of `{permission}` is not absolute"
     return None
 
 
+_SORTS: Mapping[str, type[Value]] = {**dict.fromkeys(PATH_PERMISSIONS, PathValue), "bash": CommandValue, "task": SpawnValue}
+
+
 def _sort(permission: str) -> type[Value]:
-    if permission in PATH_PERMISSIONS:
-        return PathValue
-    return {"bash": CommandValue, "task": SpawnValue}.get(permission, PlainValue)
+    return _SORTS.get(permission, PlainValue)
 
 
 def _texts(value: Value) -> tuple[str, ...]:

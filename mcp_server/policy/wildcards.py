@@ -35,6 +35,14 @@ def longest_literal(form: str) -> str:
     return max(_WILD.split(form), key=len)
 
 
+def expression(form: str) -> str:
+    """The form as a regular expression without groups, for the whole of a text.
+
+    The standard translation searches each literal part once, from left to right, and never goes back.
+    """
+    return fnmatch.translate(form.replace("[", "[[]"))
+
+
 def matches(pattern: str, text: str) -> bool:
     """Does the whole of `text` match?"""
     return test_of(pattern)(text)
@@ -61,8 +69,7 @@ def _test(form: str) -> PatternTest:
     if form.startswith("*") and plain(form[1:]):
         tail = form[1:]
         return lambda text: text.endswith(tail)
-    # The standard translation searches each literal part once, from left to right, and never goes back.
-    compiled = re.compile(fnmatch.translate(form.replace("[", "[[]")))
+    compiled = re.compile(expression(form))
     return lambda text: compiled.match(text) is not None
 
 
