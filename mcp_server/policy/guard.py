@@ -32,6 +32,9 @@ _AGENT_FOLDERS = (".claude", ".cursor", ".codex", ".gemini", ".opencode", ".agen
 
 _AGENT_FILES = (".mcp.json", "opencode.json", "opencode.jsonc")
 
+_OURSELVES = ("remit *", "* -m mcp_server *", "* -m mcp_server.*")
+"""The command, and the same as a module of Python."""
+
 _HARMLESS_ENV = (".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults", ".env.schema")
 """Files that show which variables there are, without their values."""
 
@@ -44,7 +47,7 @@ def guard_rules(workspace: str, home: str, state_folder: str, settings_folders: 
         *_protected(home),
         *(rule for folder in settings_folders for rule in _folder("edit", folder, Action.ASK, "these are Remit's own settings")),
         *(rule for permission in ("read", "edit") for rule in _folder(permission, state_folder, Action.DENY, "this is Remit's own state")),
-        Rule(permission="bash", pattern="remit *", action=Action.DENY, reason="an agent may not operate Remit"),
+        *(Rule(permission="bash", pattern=each, action=Action.DENY, reason="an agent may not operate Remit") for each in _OURSELVES),
     )
 
 

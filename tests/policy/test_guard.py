@@ -66,7 +66,14 @@ def test_remits_own_state_is_closed(permission: str):
 
 
 def test_no_agent_operates_remit():
-    for value in (command("remit approvals"), command("remit"), command("/usr/bin/remit trust", "remit trust")):
+    spellings = (
+        "remit approvals",
+        "remit",
+        "python3 -m mcp_server approvals",
+        "uv run -m mcp_server",
+        "python -m mcp_server.cli.main trust",
+    )
+    for value in (*map(command, spellings), command("/usr/bin/remit trust", "remit trust")):
         assert verdict_of(EVERYTHING, asks_for("bash", value), GUARDED).action is Action.DENY
     assert verdict_of(EVERYTHING, asks_for("bash", command("remittance")), GUARDED).action is Action.ALLOW
 
