@@ -65,6 +65,7 @@ class CallBook:
 
     def begin(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> CallId:
         """See `Front.begin`."""
+        self._forget_abandoned()
         new = new_call(root, tool, arguments)
         for call in self._calls.values():
             if call.root.id == root.id and call.digest == new.digest and call.attached == 0 and not call.told:
@@ -158,6 +159,7 @@ class CallBook:
         call.attached = max(0, call.attached - 1)
         if call.attached:
             return
+        call.left_at = self._deployment.clock()
         self._supervisor.wakeups.ring(ORPHANS)
         if call.told:
             self._forget(call)
@@ -181,6 +183,14 @@ class CallBook:
             call.scope.cancel()
         self._supervisor.wakeups.forget(call.call.id)
         self._forget(call)
+
+    def _forget_abandoned(self) -> None:
+        """Calls whose wait is over and to which nobody has come back for as long as a silent caller is waited for."""
+        since = self._deployment.clock() - self._deployment.limits.root_silence_seconds
+        for call in tuple(self._calls.values()):
+            waits = call.scope is not None or self._supervisor.wakeups.waits(call.call.id)
+            if call.attached == 0 and not waits and call.left_at < since:
+                self._forget(call)
 
     def _forget(self, call: ClientCall) -> None:
         self._views.gone(call)

@@ -34,6 +34,8 @@ class ClientCall:
     digest: str
     attached: int = 0
     """Requests that wait for it now."""
+    left_at: float = 0.0
+    """When the last of them left. Seconds since the epoch."""
     scope: anyio.CancelScope | None = None
     """Set while it acts."""
     parked: Parked | None = None

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import LOCAL
+from mcp_server.protocol.timing import Timing
+from mcp_server.records import Choice
 from mcp_server.sessions.deployment import Limits
-from tests.behaviour.stories import NEAR, agent, bounded, calls, content_of, errand, says
+from tests.behaviour.stories import NEAR, agent, answer_all, bounded, calls, content_of, errand, says, until
 from tests.behaviour.world import Connected, connect, make_world, text_of
 from tests.protocol.connect import Cell, Person, decides
 
@@ -44,3 +46,25 @@ async def test_nothing_is_kept_in_memory_of_a_run_that_has_ended(tmp_path: Path)
         assert session is not None
         assert connected.parts is not None
         assert connected.parts.supervisor.activity(session) == session.title
+
+
+async def test_a_call_that_nobody_came_back_to_is_forgotten_once_its_wait_is_over(tmp_path: Path) -> None:
+    world = make_world(tmp_path)
+    async with connect(
+        world, NEAR, timing=Timing(patience=0.1), limits=lambda limits: replace(limits, root_silence_seconds=0.0)
+    ) as connected:
+        assert "waits for a person" in await wrote(connected)
+        first = await connected.open_prompts()
+        assert "waits for a person" in await wrote(connected), "as long as it waits the same call is found again"
+        assert await connected.open_prompts() == first
+        await answer_all(connected.store, first, Choice.DENY)
+        await until(lambda: no_open_prompt(connected))
+        assert "waits for a person" in await wrote(connected)
+        (second,) = await connected.open_prompts()
+    assert second.id != first[0].id
+
+
+async def no_open_prompt(connected: Connected) -> bool:
+    """Does the server know by now that it was answered elsewhere?"""
+    assert connected.parts is not None
+    return not connected.parts.supervisor.prompting.open_ones
