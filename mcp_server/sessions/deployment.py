@@ -63,6 +63,10 @@ Job = Literal["summary", "title", "compaction"]
 class Rulebook(Protocol):
     """Definitions and rules as they stand now. Read at each decision, never frozen into a session."""
 
+    def pinned(self) -> "Rulebook":
+        """The same as it stands at this moment, for one decision that reads several parts of it. Never to be kept."""
+        ...
+
     def definitions(self, workspace: str) -> Mapping[str, AgentDefinition]:
         """All that may be used there, hidden ones too."""
         ...

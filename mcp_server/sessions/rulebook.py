@@ -6,7 +6,9 @@ being heard: only what it denied and asked before stays of it.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+import stat
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,52 +41,15 @@ class Edition:
     agents: AgentSet
 
 
-class FileRules:
-    """See `Rulebook`. One for each workspace."""
-
-    def __init__(self, *, workspace: Path, places: Places, flags: Flags) -> None:
-        self._workspace = workspace
-        self._places = places
-        self._flags = flags
-        self._stamp = self._stamped()
-        self._edition = self._read()
+class Answers(ABC):
+    """A `Rulebook`, whichever edition it answers from."""
 
     @property
-    def edition(self) -> Edition:
-        """What is in force now.
+    @abstractmethod
+    def edition(self) -> Edition: ...
 
-        Raises:
-            Nothing: faults in changed files are logged, and what was in force stays.
-        """
-        stamp = self._stamped()
-        if stamp != self._stamp:
-            self._stamp = stamp
-            try:
-                self._edition = self._read()
-                log.info("settings and agents were read anew", workspace=str(self._workspace))
-            except ConfigError as error:
-                log.error("changed settings or agents are at fault; those from before stay in force", faults=str(error).splitlines())
-                self._edition = self._beside_the_workspace()
-        return self._edition
-
-    def _beside_the_workspace(self) -> Edition:
-        """Everything as it is now but for the workspace's own files; what was in force, where others are at fault too."""
-        try:
-            return self._read(stand_in=self._edition.settings.folder)
-        except ConfigError:
-            return self._edition
-
-    def _read(self, stand_in: RemitFolder | None = None) -> Edition:
-        settings = load_settings(workspace=self._workspace, places=self._places, flags=self._flags, stand_in=stand_in)
-        return Edition(settings=settings, agents=load_agents(places=self._places, settings=settings))
-
-    def _stamped(self) -> Stamp:
-        # Links in the person's and the operator's folders are followed when they are read, so they are here; a workspace's never are.
-        own = (entry for folder in (self._places.managed, self._places.config) for entry in _entries(folder, DEEP, follow=True))
-        others = (self._workspace / ".remit", self._places.state / "trust")
-        return (*own, *(entry for folder in others for entry in _entries(folder, DEEP, follow=False)))
-
-    # ---- Rulebook -------------------------------------------------------------------------------
+    def pinned(self) -> "Pinned":
+        return Pinned(self.edition)
 
     def definitions(self, workspace: str) -> Mapping[str, AgentDefinition]:
         return self.edition.agents
@@ -114,34 +79,93 @@ class FileRules:
         return self.edition.settings.mode
 
 
+class Pinned(Answers):
+    """One edition, for as long as one decision takes."""
+
+    def __init__(self, edition: Edition) -> None:
+        self._edition = edition
+
+    @property
+    def edition(self) -> Edition:
+        return self._edition
+
+
+class FileRules(Answers):
+    """See `Rulebook`. One for each workspace."""
+
+    def __init__(self, *, workspace: Path, places: Places, flags: Flags) -> None:
+        self._workspace = workspace
+        self._places = places
+        self._flags = flags
+        self._stamp = self._stamped()
+        self._edition = self._read()
+
+    @property
+    def edition(self) -> Edition:
+        """What is in force now. Looks at every file.
+
+        Raises:
+            Nothing: faults in changed files are logged, and what was in force stays.
+        """
+        stamp = self._stamped()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            try:
+                self._edition = self._read()
+                log.info("settings and agents were read anew", workspace=str(self._workspace))
+            except ConfigError as error:
+                log.error("changed settings or agents are at fault; those from before stay in force", faults=str(error).splitlines())
+                self._edition = self._beside_the_workspace()
+        return self._edition
+
+    def _beside_the_workspace(self) -> Edition:
+        """Everything as it is now but for the workspace's own files; what was in force, where others are at fault too."""
+        try:
+            return self._read(stand_in=self._edition.settings.folder)
+        except ConfigError:
+            return self._edition
+
+    def _read(self, stand_in: RemitFolder | None = None) -> Edition:
+        settings = load_settings(workspace=self._workspace, places=self._places, flags=self._flags, stand_in=stand_in)
+        return Edition(settings=settings, agents=load_agents(places=self._places, settings=settings))
+
+    def _stamped(self) -> Stamp:
+        # Links in the person's and the operator's folders are followed when they are read, so they are here; a workspace's never are.
+        seen: list[Seen] = []
+        for folder in (self._places.managed, self._places.config):
+            _look(str(folder), DEEP, seen, follow=True)
+        for folder in (self._workspace / ".remit", self._places.state / "trust"):
+            _look(str(folder), DEEP, seen, follow=False)
+        return tuple(seen)
+
+
 DEEP = 3
 """Levels below a configuration folder that are looked at: `settings.d/x.yaml`, `agents/x.md` and one more."""
 
 
-def _entries(folder: Path, depth: int, *, follow: bool) -> Iterator[Seen]:
-    """A folder and its files as they are now. One that cannot be read has none: reading it will say so."""
-    yield _seen(folder, follow=False)
-    if folder.is_symlink() and not follow:
+def _look(path: str, depth: int, seen: list[Seen], *, follow: bool) -> None:
+    """Note a file, or a folder with its files, as they are now. A folder that cannot be read has none: reading it will say so."""
+    status = _noted(path, seen, follow=False)
+    if status is not None and follow and stat.S_ISLNK(status.st_mode):
+        status = _noted(path, seen, follow=True)
+    if status is None or depth == 0 or not stat.S_ISDIR(status.st_mode):
         return
     try:
-        with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda one: one.name)
-        for entry in entries:
-            yield _seen(entry.path, follow=False)
-            if follow and entry.is_symlink():
-                yield _seen(entry.path, follow=True)
-            if depth > 1 and entry.is_dir(follow_symlinks=follow):
-                yield from _entries(Path(entry.path), depth - 1, follow=follow)
+        names = sorted(os.listdir(path))
     except OSError:
         return
+    for name in names:
+        _look(f"{path}/{name}", depth - 1, seen, follow=follow)
 
 
-def _seen(path: str | Path, *, follow: bool) -> Seen:
+def _noted(path: str, seen: list[Seen], *, follow: bool) -> os.stat_result | None:
     try:
         status = os.stat(path, follow_symlinks=follow)
     except OSError:
-        return str(path), 0, 0, 0, 0
-    return str(path), status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+        seen.append((path, 0, 0, 0, 0))
+        return None
+    seen.append((path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino))
+    return status
 
 
 def limits_of(settings: Settings) -> Limits:

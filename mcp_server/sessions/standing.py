@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from pathlib import Path
 
 from mcp_server.agents.definition import AgentDefinition
 from mcp_server.policy.chain import Authority, Commons, Member, authority, stricter
@@ -11,7 +12,7 @@ from mcp_server.policy.layers import Held
 from mcp_server.policy.values import Action, CallId, Mode, Reach, Rule
 from mcp_server.policy.verdicts import Ruling, SessionId
 from mcp_server.records import Prompt, PromptId, RulingRecord, SessionRecord
-from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.deployment import Deployment, Rulebook
 
 GONE = "its definition is gone"
 """Why a session whose agent nobody defines any more may do nothing."""
@@ -44,7 +45,8 @@ class Standing:
 async def standing_of(deployment: Deployment, session: SessionRecord) -> Standing:
     """Read the chain and the rules as they are now."""
     records = await deployment.store.chain(session.id)
-    definitions = deployment.rulebook.definitions(session.workspace)
+    rulebook = deployment.rulebook.pinned()
+    definitions = rulebook.definitions(session.workspace)
     rulings = await deployment.store.rulings(
         principal=session.principal,
         session_ids=[record.id for record in records],
@@ -53,32 +55,32 @@ async def standing_of(deployment: Deployment, session: SessionRecord) -> Standin
     return Standing(
         session=session,
         records=records,
-        members=tuple(member_of(deployment, record, definitions) for record in records),
-        commons=_commons(deployment, records, session.workspace),
+        members=tuple(member_of(rulebook, record, definitions, deployment.outputs) for record in records),
+        commons=_commons(rulebook, records, session.workspace),
         definitions=definitions,
         rulings=rulings,
     )
 
 
-def _commons(deployment: Deployment, records: tuple[SessionRecord, ...], workspace: str) -> Commons:
+def _commons(rulebook: Rulebook, records: tuple[SessionRecord, ...], workspace: str) -> Commons:
     """The shared layers; where the tree was started under another command line than this server's, that one's too."""
-    commons = deployment.rulebook.commons(workspace)
+    commons = rulebook.commons(workspace)
     started_with = records[0].started_with if records else ()
-    if not started_with or started_with == deployment.rulebook.command_line():
+    if not started_with or started_with == rulebook.command_line():
         return commons
     return replace(commons, started_with=started_with)
 
 
-def member_of(deployment: Deployment, record: SessionRecord, definitions: Mapping[str, AgentDefinition]) -> Member:
+def member_of(rulebook: Rulebook, record: SessionRecord, definitions: Mapping[str, AgentDefinition], outputs: Path) -> Member:
     """A session as policy sees it, its folder for saved output included."""
-    member = bare_member(deployment, record, definitions)
-    return replace(member, rules=_with_outputs(str(deployment.outputs / record.id), Held(member.rules)))
+    member = bare_member(rulebook, record, definitions)
+    return replace(member, rules=_with_outputs(str(outputs / record.id), Held(member.rules)))
 
 
-def bare_member(deployment: Deployment, record: SessionRecord, definitions: Mapping[str, AgentDefinition]) -> Member:
+def bare_member(rulebook: Rulebook, record: SessionRecord, definitions: Mapping[str, AgentDefinition]) -> Member:
     """A session with nothing but what its definition and the settings say of it: what a spawn is judged by."""
     definition = definitions.get(record.agent)
-    named = deployment.rulebook.agent_rules(record.agent)
+    named = rulebook.agent_rules(record.agent)
     if definition is None:
         banned = Rule(permission="*", pattern="*", action=Action.DENY, reason=GONE)
         return Member(session_id=record.id, agent=record.agent, rules=(banned,), may_ask=False)
@@ -88,20 +90,20 @@ def bare_member(deployment: Deployment, record: SessionRecord, definitions: Mapp
         rules=joined(definition.permission, named.person),
         person=named.person,
         managed=named.managed,
-        mode=_mode(deployment, record, definition),
+        mode=_mode(rulebook, record, definition),
         may_ask=definition.prompts == "bubble",
         narrowed=record.narrowed,
     )
 
 
-def _mode(deployment: Deployment, record: SessionRecord, definition: AgentDefinition) -> Mode | None:
+def _mode(rulebook: Rulebook, record: SessionRecord, definition: AgentDefinition) -> Mode | None:
     """What the session asks for now. None: its parent's.
 
     A root keeps to the mode that it was opened with where that is stricter than today's: a wider one begins with another root.
     """
     if record.parent_id is not None:
         return definition.permission_mode
-    asked = (record.mode, definition.permission_mode, deployment.rulebook.root_mode(record.agent))
+    asked = (record.mode, definition.permission_mode, rulebook.root_mode(record.agent))
     return stricter(*(mode for mode in asked if mode is not None))
 
 

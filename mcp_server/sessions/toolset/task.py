@@ -96,7 +96,7 @@ class Task:
         standing = context.standing
         errand = self._errand(arguments, context)
         record = child_record(standing, context.call, errand, 0.0)
-        child = bare_member(self._deployment, record, standing.definitions)
+        child = bare_member(self._deployment.rulebook.pinned(), record, standing.definitions)
         new = widening(standing.members, child, standing.commons)
         handed = tuple(str(record.ruling.rule) for record in errand.inherited)
         return (Request(permission="task", values=(SpawnValue(text=errand.agent.name, widening=new, handed=handed),)),)
