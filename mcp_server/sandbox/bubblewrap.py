@@ -11,9 +11,9 @@ from pathlib import Path
 
 from mcp_server.sandbox.backend import Job, NotStarted, Started
 from mcp_server.sandbox.limits import limited
-from mcp_server.sandbox.mounts import Mount, Put, absent, linked, mounts
+from mcp_server.sandbox.mounts import Mount, Put, coverable, linked, mounts
 from mcp_server.sandbox.pinned import Pins, pins
-from mcp_server.sandbox.placeholders import Placeholders
+from mcp_server.sandbox.placeholders import Placed, Placeholders
 from mcp_server.sandbox.profile import Profile
 
 NAME = "bubblewrap"
@@ -48,8 +48,9 @@ class Bubblewrap:
         )
 
     def start(self, profile: Profile, job: Job) -> Started:
-        missing = absent(profile)
-        placed = self.placeholders.put(missing) if missing else None
+        paths = coverable(profile)
+        placed = self._put(paths) if paths else None
+        missing = () if placed is None else placed.made
         told, telling = os.pipe()
 
         def release() -> None:
@@ -67,6 +68,12 @@ class Bubblewrap:
         finally:
             os.close(telling)
         return Started(process=process, own=None, last=lambda: _first_inside(told), release=release)
+
+    def _put(self, paths: tuple[str, ...]) -> Placed:
+        try:
+            return self.placeholders.put(paths)
+        except OSError as error:
+            raise NotStarted(f"a protected path could not be covered, so nothing was run: {error.strerror}: {error.filename}") from error
 
     def _spawn(self, profile: Profile, job: Job, held: Pins, missing: tuple[str, ...], telling: int) -> subprocess.Popen[bytes]:
         try:

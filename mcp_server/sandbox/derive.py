@@ -18,7 +18,7 @@ from mcp_server.sandbox import regions
 from mcp_server.sandbox.ground import Ground
 from mcp_server.sandbox.looking import Look, Names, TooMany
 from mcp_server.sandbox.patterns import bare_name, closes_below, literal
-from mcp_server.sandbox.profile import Limits, Place, Profile, depth, within
+from mcp_server.sandbox.profile import Limits, Place, Profile, ancestors, depth, within
 from mcp_server.sandbox.regions import Closing, Said
 from mcp_server.sandbox.usual import GIT_PROGRAMS, HOME_ONLY, SERVER_SECRETS
 
@@ -153,10 +153,12 @@ class _Drawing:
         """The workspace, and folders that rules name. Those that lie in each other are told apart when all are known."""
         places: list[Place] = []
         for folder in (self.ground.workspace, *self._named("edit")):
-            if self._open("edit", folder, asks=self.approval.edits):
+            # What is mounted to be written can be read too.
+            if self._open("edit", folder, asks=self.approval.edits) and self._open("read", folder):
                 because = workspace.because if folder == self.ground.workspace else self.said("edit", folder).because
                 places.append(Place(path=folder, because=because))
-        places += [Place(path=path, because="named in the prompt") for path in self.approval.written if self._writes(path)[0]]
+        named = (path for path in self.approval.written if self._writes(path)[0] and self._reads(path)[0])
+        places += [Place(path=path, because="named in the prompt") for path in named]
         return _once(places)
 
     def _named(self, *permissions: str) -> tuple[str, ...]:
@@ -185,12 +187,12 @@ class _Drawing:
                 candidates += self._stands_for(closing.rule, root)
         candidates += [path for written in self.approval.written if os.path.basename(written) == ".git" for path in _programs_of(written)]
         candidates += found.paths
-        places: list[Place] = []
+        places: dict[str, Place] = {}
         for path in sorted(dict.fromkeys(candidates), key=depth):
-            if any(within(path, root) for root in roots) and path not in self.approval.written:
-                kept = self._keeps(path, places)
-                places += [] if kept is None else [kept]
-        return tuple(places)
+            covered = path in self.approval.written or any(folder in places for folder in ancestors(path))
+            if not covered and any(within(path, root) for root in roots) and (kept := self._keeps(path)) is not None:
+                places[path] = kept
+        return tuple(places.values())
 
     def _stands_for(self, rule: Rule, root: str) -> tuple[str, ...]:
         """The places of a root that a closing rule names, there or not. A mere name is kept from being made in the workspace
@@ -202,10 +204,8 @@ class _Drawing:
         used = root == self.ground.workspace and (root == self.ground.home or name not in HOME_ONLY)
         return (f"{root}/{name}",) if name is not None and used else ()
 
-    def _keeps(self, path: str, above: Sequence[Place]) -> Place | None:
-        """Whether it must be kept from writing, unless a folder above already is."""
-        if any(within(path, place.path) for place in above):
-            return None
+    def _keeps(self, path: str) -> Place | None:
+        """Whether it must be kept from writing."""
         if any(path in _programs_of(written) for written in self.approval.written):
             return Place(path=path, because="it names programs that git runs")
         for each in self._asked_of(path, "edit"):

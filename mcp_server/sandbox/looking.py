@@ -1,6 +1,7 @@
 """Find what is named in some way below a folder, afresh: nothing is remembered between commands. Follows no links."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -10,13 +11,19 @@ MOST = 400_000
 """Entries that one look may take, about half a second's worth; a folder that holds more cannot be vouched for."""
 
 
+_LAST = re.compile(r"(?s)(?:(.*)([*?]))?([^*?]*)")
+"""A pattern up to its last wildcard, the wildcard, and what stands behind it."""
+
+
 class TooMany(Exception):
     """The folder holds more than can be looked through for each command."""
 
 
 @dataclass(slots=True)
 class Names:
-    """Patterns sorted by how fast they can be tried. `*` matches `/` too, so a folder that is met stands for all that lies in it."""
+    """What the last names of paths that patterns meet have in common. May meet more than the patterns do, never less: `*` matches
+    `/` too, so a folder that is met stands for all that lies in it.
+    """
 
     exact: set[str] = field(default_factory=set[str])
     heads: list[str] = field(default_factory=list[str])
@@ -25,15 +32,23 @@ class Names:
 
     def add(self, pattern: str) -> None:
         """One more pattern, as matched against absolute paths."""
-        start, slash, last = pattern.rpartition("/")
-        if last == "*" and start.startswith("*/") and wildcards.plain(start[2:]) and "/" not in start[2:]:
-            self.exact.add(start[2:])
-        elif slash and start == "*" and wildcards.plain(last):
-            self.exact.add(last)
-        elif slash and start == "*" and last.endswith("*") and wildcards.plain(last[:-1]):
-            self.heads.append(last[:-1])
-        elif not slash and pattern.startswith("*") and wildcards.plain(pattern[1:]):
-            self.tails.append(pattern[1:])
+        start, wild, last = _LAST.match(pattern.removesuffix("/*")).groups("")  # pyright: ignore[reportOptionalMemberAccess] - matches any text
+        _, slash, name = last.rpartition("/")
+        if wild and not last:
+            self._open_ended(start, pattern)
+        elif slash and name:
+            self.exact.add(name)
+        elif name:
+            self.tails.append(name)
+        else:
+            self.others.append(wildcards.test_of(pattern))
+
+    def _open_ended(self, start: str, pattern: str) -> None:
+        """It ends in a wildcard: some name on the way begins with what stands before that."""
+        before = re.split(r"[*?]", start)[-1]
+        _, slash, head = before.rpartition("/")
+        if slash and head:
+            self.heads.append(head)
         else:
             self.others.append(wildcards.test_of(pattern))
 

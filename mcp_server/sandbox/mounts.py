@@ -46,11 +46,9 @@ ROOT_MADE = ("/dev", "/proc", "/tmp", "/run")  # noqa: S108 - stands in the sand
 """What the sandbox has of its own."""
 
 
-def absent(profile: Profile) -> tuple[str, ...]:
-    """Protected paths that do not exist, in folders that do."""
-    return tuple(
-        place.path for place in profile.protected if not os.path.lexists(place.path) and os.path.isdir(os.path.dirname(place.path))
-    )
+def coverable(profile: Profile) -> tuple[str, ...]:
+    """Protected paths in folders that exist: where one does not exist itself, something can be put there to be covered."""
+    return tuple(place.path for place in profile.protected if os.path.isdir(os.path.dirname(place.path)))
 
 
 def linked(profile: Profile) -> tuple[str, ...]:

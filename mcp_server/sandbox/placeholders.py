@@ -12,57 +12,61 @@ import os
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 
 from mcp_server.settings.places import private_folder
 
+LINGER_SECONDS = 1.0
+"""How long they stay after the last command: an agent's commands follow each other, and making and removing dozens of folders
+for each would take longer than the command. Short enough that a person hardly meets them."""
+
 
 class Placeholders:
-    """Those of one user. Several servers may share the folder."""
+    """Those of one user. Several servers may share the folder. `linger`: seconds that they stay when nobody needs them any more."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, linger: float = LINGER_SECONDS) -> None:
         self._folder = folder
+        self._linger = linger
 
     def put(self, paths: Sequence[str]) -> "Placed":
-        """Make those that are absent, and hold all of them until `Placed.take`.
+        """Make those that are absent, and hold them, and those that another command has made, until `Placed.take`.
 
         Raises:
             OSError: One cannot be made.
         """
         private_folder(self._folder)
-        placed = Placed(self._folder, paths)
+        placed = Placed(self._folder, paths, self._linger)
         placed.hold()
         return placed
 
     def sweep(self) -> tuple[str, ...]:
         """Take away what no running command holds. Returns what was taken away."""
-        if not self._folder.is_dir():
-            return ()
-        with _alone(self._folder):
-            return _take_away(self._folder)
+        return sweep(self._folder)
 
 
 class Placed:
     """One command's hold."""
 
-    def __init__(self, folder: Path, paths: Sequence[str]) -> None:
+    def __init__(self, folder: Path, paths: Sequence[str], linger: float) -> None:
         self._folder = folder
         self._paths = tuple(paths)
+        self._linger = linger
         self._held: int | None = None
-        self._ledger: Path | None = None
+        self.made: tuple[str, ...] = ()
+        """Those of the paths that are placeholders, whoever made them."""
 
     def hold(self) -> None:
         """Write down what is made before it is made, so that a crash in between leaves nothing unknown."""
         with _alone(self._folder):
             # A name of its own a hold: the process alone would not tell two commands apart.
             name = hashlib.sha256(os.urandom(16)).hexdigest()[:24]
-            self._ledger = self._folder / f"{name}.json"
-            self._held = os.open(self._ledger, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            self._held = os.open(self._folder / f"{name}.json", os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             known = _made(self._folder)
-            mine = [path for path in self._paths if path in known or not os.path.lexists(path)]
-            os.write(self._held, json.dumps(mine).encode())
+            self.made = tuple(path for path in self._paths if not os.path.lexists(path) or (path in known and _empty(path)))
+            os.write(self._held, json.dumps(self.made).encode())
             try:
-                for path in mine:
+                for path in self.made:
                     with suppress(FileExistsError):
                         os.mkdir(path, 0o755)
             except OSError:
@@ -71,15 +75,32 @@ class Placed:
 
     def take(self) -> None:
         """The command has ended. May be called twice."""
-        if self._held is not None:
+        if self._held is None:
+            return
+        if self._linger:
+            self._let_go()
+            # No daemon: a server that ends waits the second, so that nothing stays behind.
+            Timer(self._linger, sweep, (self._folder,)).start()
+        else:
             with _alone(self._folder):
                 self._release()
 
-    def _release(self) -> None:
+    def _let_go(self) -> None:
         if self._held is not None:
             os.close(self._held)
             self._held = None
+
+    def _release(self) -> None:
+        self._let_go()
         _take_away(self._folder)
+
+
+def sweep(folder: Path) -> tuple[str, ...]:
+    """Take away what no running command holds. Returns what was taken away."""
+    if not folder.is_dir():
+        return ()
+    with _alone(folder):
+        return _take_away(folder)
 
 
 @contextmanager
@@ -104,6 +125,14 @@ def _read(ledger: Path) -> list[str]:
     except (OSError, ValueError):
         return []  # cut short by a crash before anything was made
     return [path for path in named if isinstance(path, str)] if isinstance(named, list) else []  # pyright: ignore[reportUnknownVariableType] - JSON
+
+
+def _empty(path: str) -> bool:
+    """What somebody has filled meanwhile is no placeholder any more."""
+    try:
+        return not os.listdir(path)
+    except OSError:
+        return False
 
 
 def _take_away(folder: Path) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ Not how it is carried out (that is a back end's), and never written by hand: `de
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -108,11 +108,13 @@ def depth(path: str) -> int:
     return 0 if path == "/" else path.count("/")
 
 
+def ancestors(path: str) -> Iterator[str]:
+    """The folders it lies in, innermost first."""
+    while path != "/":
+        path = os.path.dirname(path)
+        yield path
+
+
 def parents(path: str, below: str) -> tuple[str, ...]:
-    """The folders strictly between `below` and the path, outermost first."""
-    found: list[str] = []
-    folder = os.path.dirname(path)
-    while folder != below and within(folder, below):
-        found.append(folder)
-        folder = os.path.dirname(folder)
-    return tuple(reversed(found))
+    """The folders strictly between `below` and the path."""
+    return tuple(folder for folder in ancestors(path) if folder != below and within(folder, below))

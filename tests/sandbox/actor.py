@@ -62,7 +62,7 @@ def backend_named(name: str, folder: Path, state: Path) -> Backend:
     match name:
         case "bubblewrap":
             (program,) = folder.glob("programs/**/bwrap")
-            return Bubblewrap(program=str(program), placeholders=Placeholders(state / "placeholders"))
+            return Bubblewrap(program=str(program), placeholders=Placeholders(state / "placeholders", linger=0))
         case "landlock":
             return Landlock(version=kernel.landlock_version())
         case _:

@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ HOLD = """
 import os, sys
 from pathlib import Path
 from mcp_server.sandbox.placeholders import Placeholders
-placed = Placeholders(Path(sys.argv[1])).put(sys.argv[2:])
+placed = Placeholders(Path(sys.argv[1]), linger=0).put(sys.argv[2:])
 print("held", flush=True)
 sys.stdin.read(1)
 placed.take()
@@ -21,7 +22,7 @@ placed.take()
 
 @pytest.fixture
 def placeholders(tmp_path: Path) -> Placeholders:
-    return Placeholders(tmp_path / "state" / "placeholders")
+    return Placeholders(tmp_path / "state" / "placeholders", linger=0)
 
 
 def _holder(tmp_path: Path, *paths: Path) -> subprocess.Popen[bytes]:
@@ -106,3 +107,33 @@ def test_a_ledger_that_was_cut_short_is_no_hindrance(placeholders: Placeholders,
     (folder / "cut.json").write_text('["/some')
     assert placeholders.sweep() == ()
     assert sorted(os.listdir(folder)) == ["lock"]
+
+
+def test_commands_that_follow_each_other_share_what_lingers(tmp_path: Path) -> None:
+    path, folder = tmp_path / ".git", tmp_path / "state" / "placeholders"
+    lingering = Placeholders(folder, linger=0.01)
+    lingering.put([str(path)]).take()
+    before = lingering.put([str(path)])
+    for timer in threading.enumerate():
+        if isinstance(timer, threading.Timer):
+            timer.join(30)
+    assert path.is_dir()
+    before.take()
+    for timer in threading.enumerate():
+        if isinstance(timer, threading.Timer):
+            timer.join(30)
+    assert not path.exists()
+    assert sorted(os.listdir(folder)) == ["lock"]
+
+
+def test_a_second_command_holds_what_the_first_has_put_up(placeholders: Placeholders, tmp_path: Path) -> None:
+    path, real = tmp_path / ".git", tmp_path / ".hg"
+    real.mkdir()
+    first = placeholders.put([str(path), str(real)])
+    second = placeholders.put([str(path), str(real)])
+    assert (first.made, second.made) == ((str(path),), (str(path),))
+    (path / "HEAD").write_text("ref: refs/heads/main\n")
+    third = placeholders.put([str(path)])
+    assert third.made == ()
+    for placed in (first, second, third):
+        placed.take()
