@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import PathValue, Request
 from mcp_server.records import TextPart
 from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
@@ -108,6 +109,8 @@ class GrepTool:
         """Search."""
         refuse_unless_judged(self, arguments, context)
         path = locate(arguments.path, context.workspace)
+        if "\0" in arguments.pattern:
+            raise ToolFailure("pattern holds a NUL character; write it as `\\x00`")
         if arguments.include is not None:
             refuse_odd_pattern(arguments.include, "include")
         with folder_faults(path):
