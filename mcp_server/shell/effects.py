@@ -109,9 +109,13 @@ def _names(effects: Effects, word: Word, folders: Folders) -> None:
         effects.hide("which folder it runs in cannot be told")
 
 
+_NO_ADDRESS = re.compile(r"[\[\]{}\s]|^-|^$|^file:", re.IGNORECASE)
+"""More than one address, none, or a local file."""
+
+
 def address(effects: Effects, word: Word) -> None:
     """A word as an address."""
-    if word.sort is not Sort.PLAIN or re.search(r"[\[\]{}\s]", word.text) or word.text.startswith("-") or word.text == "":
+    if word.sort is not Sort.PLAIN or _NO_ADDRESS.search(word.text):
         effects.hide("which address it fetches cannot be told")
     else:
         effects.urls.append(word.text)
@@ -186,14 +190,18 @@ def _copying(simple: Simple, given: Parsed, effects: Effects) -> None:
     )
     effects.links = name == "ln" or (name == "cp" and recursive)
     if name == "ln" and given.has("-s", "--symbolic"):
-        # A link's text is taken from where the link stands.
-        effects.reads = [
-            Touch(text=source.text, folders=simple.folders)
-            for source in sources
-            if source.sort is Sort.PLAIN and source.text.startswith("/")
-        ]
+        _pointing(effects, sources, targets[-1:], simple.folders)
     if not targets:
         effects.known = False
+
+
+def _pointing(effects: Effects, sources: list[Word], targets: list[Word], folders: Folders) -> None:
+    """A link's text is taken from where the link stands."""
+    beside = targets[0].text.rstrip("/") if targets else "."
+    above = beside.rpartition("/")[0] or "."
+    for source in sources:
+        if source.sort is Sort.PLAIN and not source.text.startswith("/"):
+            effects.reads += [Touch(text=f"{place}/{source.text}", folders=folders) for place in {above, beside}]
 
 
 def _landing(effects: Effects, target: Word, sources: list[Word], folders: Folders, *, certain: bool) -> list[Touch]:
@@ -217,11 +225,11 @@ def _curl(simple: Simple, given: Parsed, effects: Effects) -> None:
     data = ("-d", "--data", "--data-binary", "--data-urlencode", "-F", "--form", "-H", "--header", "--json", "-w", "--write-out", "-b")
     for each in given.given:
         text = each.word.text
-        if each.option in data and "@" in text:
-            name = text.partition("@")[2].partition(";")[0]
+        if each.option in data and (sent := re.search(r"(?:@|=<)([^;]*)", text)):
+            name = sent.group(1)
             effects.reads += touches(effects, Word(raw=name, text=name, sort=each.word.sort), simple.folders)
-        if each.option in ("-o", "--output") and text == "-":
-            continue
+    if given.has("-L", "--location"):
+        _elsewhere(effects)
     folder = next((each.word.text for each in given.given if each.option == "--output-dir"), "")
     if folder:
         effects.writes = [Touch(text=f"{folder}/{each.text}", folders=each.folders) for each in effects.writes]
@@ -229,7 +237,14 @@ def _curl(simple: Simple, given: Parsed, effects: Effects) -> None:
         _saved(effects, simple, folder)
 
 
+def _elsewhere(effects: Effects) -> None:
+    """A server may send it on to any other address."""
+    effects.known = False
+    effects.unseen = ("webfetch",)
+
+
 def _wget(simple: Simple, given: Parsed, effects: Effects) -> None:
+    _elsewhere(effects)
     if not given.has("-O", "--output-document", "--spider"):
         folder = next((each.word.text for each in given.given if each.option in ("-P", "--directory-prefix")), "")
         _saved(effects, simple, folder)
@@ -250,6 +265,15 @@ def _packing(_simple: Simple, given: Parsed, effects: Effects) -> None:
     effects.unseen = ("edit",)
 
 
+def _making(_simple: Simple, given: Parsed, effects: Effects) -> None:
+    """`mkdir -p a/../b` makes `a` too."""
+    if given.has("-p", "--parents"):
+        for each in list(effects.writes):
+            steps = each.text.split("/")
+            ups = [at for at, step in enumerate(steps) if step == ".." and at]
+            effects.writes += [Touch(text="/".join(steps[:at]), folders=each.folders) for at in ups]
+
+
 def _patching(_simple: Simple, given: Parsed, effects: Effects) -> None:
     if not _operand_words(given):
         effects.known = False
@@ -268,4 +292,5 @@ _FINISH: Mapping[str, Callable[[Simple, Parsed, Effects], None]] = {
     "wget": _wget,
     "patch": _patching,
     "split": _unknown_writes,
+    "mkdir": _making,
 }

@@ -70,7 +70,7 @@ def peeled(words: tuple[str, ...]) -> Peeled:
 
 def program(word: str) -> str:
     """A program's name without its path."""
-    return word.rstrip("/").rpartition("/")[2] or word
+    return word.rstrip("/").rpartition("/")[2] or word if "/" in word else word
 
 
 def runs_hidden(words: tuple[str, ...]) -> bool:

@@ -63,7 +63,7 @@ READING: Mapping[str, str] = {
     "--contains:T --no-contains:T --merged:T --no-merged:T --points-at:T --ignore-case",
     "cat-file": "-tsep --batch-check --allow-unknown-type", "show-ref": "-dqs --head --heads --branches --tags --hash --verify --dereference --abbrev",
     "symbolic-ref": "-q --short --quiet", "count-objects": "-vH --verbose --human-readable", "check-ignore": "-vnqz --verbose --no-index",
-    "check-attr": "-a --all", "verify-pack": "-vs", "var": "-l", "version": "--build-options", "help": "-a",
+    "check-attr": "-a --all", "verify-pack": "-vs", "var": "-l", "version": "--build-options",
     "grep": "-nHhliLcwvEFGPIaqzWp -e:T -f:R -A:T -B:T -C:T -m:T --line-number --cached --untracked --name-only --files-with-matches --count --word-regexp "
     "--ignore-case --invert-match --extended-regexp --fixed-strings --perl-regexp --heading --break --color --no-color --and --or --not "
     "--all-match --max-depth:T --recursive --no-recursive --context:T --after-context:T --before-context:T --show-function "
@@ -79,7 +79,7 @@ _FIRST_WORDS: Mapping[str, frozenset[str]] = {
     "worktree": frozenset({"list"}),
     "submodule": frozenset({"status"}),
     "notes": frozenset({"list", "show"}),
-    "remote": frozenset({"", "show", "get-url"}),
+    "remote": frozenset({"", "get-url"}),
     "reflog": frozenset({"", "show", "exists", "list"}),
     "symbolic-ref": frozenset({""}),
 }
@@ -237,6 +237,10 @@ def _looking(call: GitCall, given: Parsed, effects: Effects) -> None:
     else:
         effects.known = not effects.opaque
     effects.harmless = not effects.opaque and not effects.writes
+    for each in given.given:
+        if each.option == "-L":
+            path = each.word.text.rpartition(":")[2]
+            effects.reads += touches(effects, Word(raw=path, text=path, sort=each.word.sort), call.simple.folders)
     if effects.writes:
         effects.known = False
 

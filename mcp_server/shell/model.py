@@ -9,6 +9,9 @@ Folders = frozenset[str]
 
 NOWHERE: Folders = frozenset()
 
+Place = tuple[Folders, Folders]
+"""Where a line stands if what came last succeeded, and where however it ended."""
+
 Expand = Callable[[str, str], tuple[str, ...] | None]
 """The names that a pattern stands for, seen from a folder; empty: none matches. None: too many to name."""
 

@@ -188,7 +188,7 @@ WRITERS = {
     "patch": _g("BR*", "-bcEeflNnRstTuvZ -p:T -i:R -o:W -d:X -r:W -z:T -B:T -F:T --dry-run --input:R --output:W --strip:T --reverse", "GNU patch; an operand-less one writes what the patch names"),
     "curl": _g(
         "U*",
-        "-0aBfgGiIjklLMnNpqRsSvZ#46O -o:W -D:W -c:W -b:R -d:T -F:T -T:R -K:X -H:T -A:T -e:T -u:T -U:T -x:T -X:T -m:T -w:T -y:T -Y:T -z:T "
+        "-0aBfgGiIjklLMnNpqRsSvZ#46O -o:W -D:W -c:W -b:R -d:T -F:T -T:R -K:X -H:T -A:T -e:T -u:T -U:T -x:U -X:T -m:T -w:T -y:T -Y:T -z:T "
         "-E:R -r:T -C:T --output:W --output-dir:C --dump-header:W --cookie-jar:W --cookie:R --data:T --data-raw:T --data-binary:T "
         "--data-urlencode:T --form:T --upload-file:R --config:X --header:T --user-agent:T --referer:T --user:T --request:T --max-time:T "
         "--write-out:T --connect-timeout:T --retry:T --retry-delay:T --retry-all-errors --url:U --silent --show-error --fail "

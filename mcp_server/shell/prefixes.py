@@ -55,11 +55,9 @@ def offered(words: tuple[Word, ...], text: str) -> str:
 
 
 def _taken(words: tuple[Word, ...]) -> int:
-    taken = 1
-    for length in (1, 2, 3):
-        wanted = ARITY.get(" ".join(word.text for word in words[:length]))
-        taken = wanted or taken
-    if " ".join(word.text for word in words[:1]) not in ARITY:
-        taken = 2
-    limit = next((at for at, word in enumerate(words) if at and word.text.startswith("-")), len(words))
-    return max(1, min(taken, limit, len(words)))
+    names = [word.text for word in words[:3]]
+    taken = ARITY.get(names[0], 2)
+    if taken > 1 and len(names) > 1:
+        taken = ARITY.get(f"{names[0]} {names[1]}", taken)
+    limit = next((at for at in range(1, min(taken, len(words))) if words[at].text.startswith("-")), len(words))
+    return max(1, min(taken, limit))

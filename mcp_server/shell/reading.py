@@ -18,7 +18,7 @@ from mcp_server.shell.second import confirmed
 from mcp_server.shell.special import SPECIAL, UNDERSTOOD
 from mcp_server.shell.variables import steers_programs
 from mcp_server.shell.walking import Walk
-from mcp_server.shell.words import named
+from mcp_server.shell.words import assignment, named
 from mcp_server.shell.wrapping import Inside, inside
 
 MAX_LINE = 8 * 1024
@@ -79,7 +79,7 @@ class _Reader:
         self.words: list[tuple[str, Folders]] = []
         self.why: list[str] = []
         self.repositories: Folders = frozenset()
-        self.linked: list[Touch] = []
+        self.linked: list[tuple[Touch, int, int]] = []
 
     def read(self) -> Reading:
         self.walk.line(self.text, frozenset({self.folder}))
@@ -129,12 +129,10 @@ class _Reader:
 
     def _links(self) -> None:
         """A path through a link that the line itself makes leads where nobody can tell beforehand."""
-        for made in self.linked:
-            names = {made.text.rstrip("/")}
-            after = [*self.found.reads, *self.found.writes, *self.found.visited, *self.reads, *self.writes]
-            if any(
-                each is not made and any(each.text.startswith(f"{name}/") or each in self.found.visited for name in names) for each in after
-            ):
+        redirects = [*self.found.reads, *self.found.writes, *self.found.visited]
+        for made, reads, writes in self.linked:
+            after = [*redirects, *self.reads[reads:], *self.writes[writes:]]
+            if any(_through(made, each) for each in after):
                 self.walk.problem("it uses links that it makes itself")
 
     # ---- one command ----------------------------------------------------------------------------
@@ -150,7 +148,7 @@ class _Reader:
         if held.opaque:
             effects.hide(held.opaque)
         loose = [word for word in simple.words if word.sort is not Sort.PLAIN and not word.under]
-        if simple.words[0].sort is not Sort.PLAIN or (held.wraps and held.opaque and loose):
+        if simple.words[0].sort is not Sort.PLAIN or assignment(simple.words[0].text) or (held.wraps and held.opaque and loose):
             self.walk.problem("which program it runs cannot be told")
         self._hidden(simple, effects, held)
         forms = self._forms(simple)
@@ -189,6 +187,8 @@ class _Reader:
             effects.known = effects.harmless = False
         if any(word.matched and word.text.startswith("-") for word in simple.words):
             effects.hide("the name of a file looks like an option")
+        if name in prefixes.INTERPRETERS and not _has_script(simple):
+            effects.hide("it runs what it is fed")
         for one in simple.assigned:
             if steers_programs(one.name):
                 effects.hide(f"setting {one.name} may change what programs do")
@@ -208,7 +208,7 @@ class _Reader:
         self.writes += effects.writes
         self.urls += effects.urls
         if effects.links:
-            self.linked += effects.writes
+            self.linked += [(each, len(self.reads), len(self.writes)) for each in effects.writes]
         if program(simple.words[0].text) not in _SAYING:
             self.words += [(word.text, simple.folders) for word in simple.words[1:] if not word.under and word.text != "…"]
         if effects.opaque:
@@ -235,8 +235,21 @@ class _Reader:
         )
 
 
+def _has_script(simple: Simple) -> bool:
+    texts = [word.text for word in simple.words[1:]]
+    asks = bool(texts) and set(texts) <= {"--version", "-V", "-v", "--help", "-h", "-version"}
+    return asks or any(not text.startswith("-") for text in texts) or "-m" in texts or any("c" in text or "e" in text for text in texts)
+
+
 _TOLD = named("curl fd rg wget exec git set sort")
 """Their own tables say which of their options run programs."""
+
+
+def _through(made: Touch, used: Touch) -> bool:
+    """May the way to one lead through the other?"""
+    if made.some:
+        return not used.text.startswith("/")
+    return used.text == made.text or used.text.startswith((f"{made.text.rstrip('/')}/", f"./{made.text}"))
 
 
 _SAYING = named("printf exit true return false echo :")

@@ -84,6 +84,8 @@ class Redirects:
             self._walk.problem("a redirect leads to the network")
         elif word.text == "" or NO_FILES.match(word.text):
             return
+        elif not folders and not word.text.startswith("/"):
+            self._walk.problem("where a redirect leads cannot be told")
         elif operator in _READS:
             self._walk.found.reads.append(Touch(text=word.text, folders=folders))
         else:

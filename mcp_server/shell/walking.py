@@ -8,11 +8,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mcp_server.shell.binding import Bindings
 from mcp_server.shell.grammar import tree_of
-from mcp_server.shell.model import NOWHERE, Assigned, Expand, Folders, Found, Simple, Sort, Touch, Word
+from mcp_server.shell.model import NOWHERE, Assigned, Expand, Folders, Found, Place, Simple, Sort, Touch, Word
+from mcp_server.shell.nodes import live_backtick, text_of
 from mcp_server.shell.redirects import Redirects
 from mcp_server.shell.steering import HARMLESS_SET, MOVING, STEERING
-from mcp_server.shell.variables import steers_programs, steers_shell
 from mcp_server.shell.wording import Wording
 
 if TYPE_CHECKING:
@@ -24,14 +25,10 @@ MAX_DEPTH = 40
 MAX_FOLDERS = 8
 """Ways that a line may have taken through folders; past that they count as not known."""
 
-Place = tuple[Folders, Folders]
-"""Where the line stands if what came last succeeded, and where however it ended."""
-
 _SILENT = frozenset(
     {";", "\n", "&", ";;", ";&", ";;&", "comment", "then", "do", "done", "fi", "else", "in", "{", "}", "(", ")", "heredoc_end"}
 )
 _LEAVES = frozenset({"exit", "return", "break", "continue"})
-_ARITHMETIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-v", "-R"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _LEAD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*=")
 
@@ -43,8 +40,10 @@ class Walk:
         self.found = found
         self._depth = depth
         self.folders: Folders = NOWHERE
+        self._last_start: Folders = NOWHERE
         self.wording = Wording(variables, expand, self.problem, self._inside)
         self._redirects = Redirects(self)
+        self._bindings = Bindings(self)
 
     def problem(self, words: str) -> None:
         """The line cannot be read for certain."""
@@ -56,7 +55,7 @@ class Walk:
         root = tree_of(text.encode())
         if root.has_error:
             self.problem("it has an error, or a form that is not known")
-        if "`" in text and _live_backtick(root, text.encode()):
+        if "`" in text and live_backtick(root, text.encode()):
             self.problem("it runs commands in backticks")
         self.found.lines.append(text)
         _, after = self.sequence(root.children, folders)
@@ -110,9 +109,9 @@ class Walk:
                 self.sequence(node.children, folders)
                 return folders, folders
             case "variable_assignment" | "variable_assignments":
-                return self._assignments(node, folders)
+                return self._bindings.assignments(node, folders)
             case "test_command":
-                return self._test(node, folders)
+                return self._bindings.test(node, folders)
             case _:
                 return self._compound(node, folders)
 
@@ -130,9 +129,9 @@ class Walk:
             case "case_statement":
                 return self._case(node, folders)
             case "declaration_command":
-                return self._declaration(node, folders)
+                return self._bindings.declaration(node, folders)
             case "unset_command":
-                self._unset(node)
+                self._bindings.unset(node)
                 return folders, folders
             case "function_definition":
                 self.problem("it defines a function, which may stand for any command")
@@ -155,12 +154,13 @@ class Walk:
 
     def _joined(self, operator: str, node: "Node", before: Place, folders: Folders) -> Place:
         done, after = before
+        start = {"": folders, "&&": done}.get(operator, after)
+        right, right_after = self.statement(node, start)
+        self._last_start = start
         if operator == "":
-            return self.statement(node, folders)
+            return right, right_after
         if operator == "&&":
-            right, right_after = self.statement(node, done)
             return right, _some(after | right_after)
-        right, right_after = self.statement(node, after)
         return _some(done | right), _some(done | right_after)
 
     def _pipeline(self, nodes: "Sequence[Node]", folders: Folders, fed_by: Simple | None) -> Place:
@@ -177,12 +177,14 @@ class Walk:
     def _redirected(self, node: "Node", folders: Folders, fed_by: Simple | None) -> Place:
         body = node.child_by_field_name("body")
         redirects = [child for child in node.children if child != body]
-        input_given = self._redirects.take(redirects, folders)
-        place = (folders, folders)
+        place, where = (folders, folders), folders
         count = len(self.found.simples)
         if body is not None:
+            self._last_start = folders
             place = self.statement(body, folders, fed_by)
-        if input_given and body is not None and body.type == "command" and len(self.found.simples) > count:
+            # The tree hangs the redirect of a list's last command on the whole list.
+            where = self._last_start if body.type in ("list", "negated_command") else folders
+        if self._redirects.take(redirects, where) and body is not None and body.type == "command" and len(self.found.simples) > count:
             self._given_input(len(self.found.simples) - 1)
         self.folders = folders
         first = self.found.simples[count] if len(self.found.simples) == count + 1 else None
@@ -240,7 +242,7 @@ class Walk:
                 if child.type == "select":
                     self.problem("it has a form that is not known")
             elif child.type == "variable_name":
-                self._sets(_text(child))
+                self._bindings.sets(text_of(child))
             elif node.field_name_for_child(node.children.index(child)) == "value":
                 self.folders = folders
                 self.wording.words(child, folders)
@@ -271,88 +273,7 @@ class Walk:
         whole = _some(frozenset[str]().union(*ends))
         return whole, whole
 
-    # ---- variables ------------------------------------------------------------------------------
-
-    def _sets(self, name: str, *, exported: bool = False) -> None:
-        self.wording.variables.pop(name, None)
-        if steers_shell(name) or (exported and steers_programs(name)):
-            self.problem(f"setting {name} may change what programs do")
-
-    def assigned(self, node: "Node", folders: Folders) -> Assigned | None:
-        """One assignment; what its value runs is walked."""
-        name = node.child_by_field_name("name")
-        value = node.child_by_field_name("value")
-        if name is None or name.type != "variable_name":
-            self.problem("an element of an array is set, whose place can run commands")
-            return None
-        written, raw = _text(name), _text(node)
-        if value is None:
-            return Assigned(name=written, value=Word(raw="", text=""), raw=raw)
-        self.folders = folders
-        if value.type == "array":
-            for child in value.children:
-                if child.type not in ("(", ")", *_SILENT):
-                    self.wording.words(child, folders)
-            return Assigned(name=written, value=Word(raw="()", text="()", sort=Sort.MANY), raw=raw)
-        return Assigned(name=written, value=self.wording.one(value, folders), raw=raw)
-
-    def _assignments(self, node: "Node", folders: Folders) -> Place:
-        several = node.type == "variable_assignments"
-        self.found.seen.append(tuple(_text(child) for child in node.children) if several else (_text(node),))
-        for one in node.children if several else [node]:
-            made = self.assigned(one, folders)
-            if made is not None:
-                self._sets(made.name)
-        return folders, folders
-
-    def _declaration(self, node: "Node", folders: Folders) -> Place:
-        self.found.seen.append(tuple(_text(child) for child in node.children))
-        exports = node.children[0].type == "export"
-        if not exports:
-            self.problem("a declaration may change what variables mean")
-        for child in node.children[1:]:
-            if child.type == "variable_assignment":
-                made = self.assigned(child, folders)
-                if made is not None:
-                    self._sets(made.name, exported=True)
-            elif child.type == "variable_name":
-                self._sets(_text(child), exported=True)
-            else:
-                self.problem("a declaration may change what variables mean")
-                self.folders = folders
-                self.wording.words(child, folders)
-        return folders, folders
-
-    def _unset(self, node: "Node") -> None:
-        self.found.seen.append(tuple(_text(child) for child in node.children))
-        for child in node.children[1:]:
-            if child.type == "variable_name":
-                self._sets(_text(child))
-            else:
-                self.problem("it unsets what cannot be told")
-
     # ---- commands -------------------------------------------------------------------------------
-
-    def _test(self, node: "Node", folders: Folders) -> Place:
-        self.folders = folders
-        self._test_parts(node, folders)
-        text = _text(node)
-        self.found.simples.append(Simple(words=(Word(raw=text, text=text),), folders=folders, compound=True))
-        return folders, folders
-
-    def _test_parts(self, node: "Node", folders: Folders) -> None:
-        operators = {_text(child) for child in node.children}
-        if node.children and node.children[0].type == "((":
-            self.problem("arithmetic on variables can run commands")
-        if operators & _ARITHMETIC_TESTS and not all(
-            _number(child) for child in node.children if child.is_named and child.type != "test_operator"
-        ):
-            self.problem("a test that computes can run commands")
-        for child in node.children:
-            if child.type in ("binary_expression", "unary_expression", "parenthesized_expression", "negation_expression", "test_command"):
-                self._test_parts(child, folders)
-            elif child.is_named and child.type != "test_operator":
-                self.wording.one(child, folders)
 
     def _command(self, node: "Node", folders: Folders, fed_by: Simple | None) -> Place:
         assigned: list[Assigned] = []
@@ -360,14 +281,14 @@ class Walk:
         redirects: list[Node] = []
         for child in node.children:
             if child.type == "variable_assignment":
-                made = self.assigned(child, folders)
+                made = self._bindings.assigned(child, folders)
                 assigned += [] if made is None else [made]
             elif child.type in ("file_redirect", "herestring_redirect", "heredoc_redirect"):
                 redirects.append(child)
             else:
                 self.folders = folders
                 words += self.wording.words(child.children[0] if child.type == "command_name" else child, folders)
-        written = tuple(_text(child) for child in node.children if child not in redirects)
+        written = tuple(text_of(child) for child in node.children if child not in redirects)
         self.found.seen.append(written[2:] if written[:2] == ("time", "-p") else written[1:] if written[:1] == ("time",) else written)
         input_given = self._redirects.take(redirects, folders)
         if words:
@@ -384,13 +305,13 @@ class Walk:
     def _check_name(self, node: "Node", word: Word) -> None:
         if word.sort is not Sort.PLAIN or word.matched:
             self.problem("which program it runs cannot be told")
-        elif _LEAD.match(node.text or b"") and word.text in ("!", "{", "(", "time"):
+        elif word.text in ("!", "{", "(", "time") and _LEAD.match(node.text or b""):
             self.problem("it has a form that is not known")
 
     def _steers(self, words: list[Word]) -> None:
         """Builtins that change what the rest of the line means."""
         name, rest = words[0].text, words[1:]
-        if name in ("command", "builtin"):
+        if name in ("command", "builtin", "time"):
             name = next((word.text for word in rest if word.text in STEERING or word.text in MOVING or word.text == "read"), name)
             if name in MOVING or name == "read":
                 self.problem("the folder it changes to cannot be told" if name in MOVING else "it sets what cannot be told")
@@ -401,7 +322,7 @@ class Walk:
         elif name == "read" and words[0].text == "read":
             for word in rest:
                 if word.sort is Sort.PLAIN and _NAME.match(word.text):
-                    self._sets(word.text)
+                    self._bindings.sets(word.text)
                 elif word.sort is not Sort.PLAIN or not word.text.startswith("-") or word.text.startswith(("-a", "-i")):
                     self.problem("it sets what cannot be told")
 
@@ -424,30 +345,3 @@ class Walk:
 
 def _some(folders: Folders) -> Folders:
     return folders if len(folders) <= MAX_FOLDERS else NOWHERE
-
-
-def _text(node: "Node") -> str:
-    return (node.text or b"").decode(errors="replace")
-
-
-def _live_backtick(root: "Node", line: bytes) -> bool:
-    """Is there one that is not in single quotes or a quoted here-document?"""
-    left = bytearray(line)
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        here = node.type == "heredoc_redirect"
-        start = next((child.text or b"" for child in node.children if child.type == "heredoc_start"), b"") if here else b""
-        if node.type == "raw_string":
-            left[node.start_byte : node.end_byte] = b" " * (node.end_byte - node.start_byte)
-        for child in node.children:
-            if child.type == "heredoc_body" and start[:1] in (b"'", b'"', b"\\"):
-                left[child.start_byte : child.end_byte] = b" " * (child.end_byte - child.start_byte)
-            else:
-                stack.append(child)
-    return b"`" in left
-
-
-def _number(node: "Node") -> bool:
-    text = _text(node).strip("\"'")
-    return re.fullmatch(r"-?[0-9]+|\$[#?]", text) is not None

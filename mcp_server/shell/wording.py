@@ -27,6 +27,7 @@ _RANGE = re.compile(r"\{(-?[0-9]{1,4})\.\.(-?[0-9]{1,4})\}")
 _ESCAPED = re.compile(r"\\(\n|[\s\S])")
 _IN_DOUBLE = re.compile(r"\\(\n|[$`\"\\])")
 _GLOB = re.compile(r"[*?\[]")
+_RUNS = re.compile(r"(?<!\\)(\$[({\[]|[<>]\()")
 _ASSIGNED_TILDE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=(.*:)?~")
 """`if=~/x`: bash expands the tilde of whatever looks like an assignment."""
 
@@ -78,6 +79,8 @@ class Wording:
         text = (node.text or b"").decode(errors="replace")
         match node.type:
             case "word" | "number" | "test_operator" | "{" | "}" | "extglob_pattern" | "regex" | "variable_name":
+                if _RUNS.search(text):
+                    self._problem("a pattern in it runs commands")
                 return _live(text)
             case "raw_string":
                 return [(LITERAL, text[1:-1])]

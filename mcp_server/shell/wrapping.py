@@ -95,7 +95,7 @@ def _fed(simple: Simple, at: int | None) -> Inside:
     if at is None:
         return Inside(commands=[], opaque="which command it runs cannot be told", wraps=True)
     before, words = simple.words[1:at], simple.words[at:]
-    under = _results(simple.fed_by)
+    under = () if any(word.text.startswith(("-a", "--arg")) for word in before) else _results(simple.fed_by)
     made = Inside(commands=[], wraps=True)
     if any(word.sort is not Sort.PLAIN for word in (*before, *words[:1])):
         made.opaque = "which command it runs cannot be told"
@@ -130,10 +130,7 @@ def _results(fed_by: Simple | None) -> tuple[Touch, ...]:
     texts = [word.text for word in fed_by.words]
     if texts[0] == "find" and not {"-printf", "-exec", "-execdir", "-ls", "-ok"} & set(texts):
         return found_under(fed_by)
-    lists = texts[:2] == ["git", "ls-files"] or (texts[0] == "rg" and {"-l", "--files"} & set(texts))
-    lists = lists or (texts[0] == "grep" and any(re.match(r"-[A-Za-z]*l", text) for text in texts))
-    plain = all(word.sort is Sort.PLAIN for word in fed_by.words) and not any(text.startswith(("/", "..", "~")) for text in texts)
-    return (Touch(text=".", folders=fed_by.folders, whole=True),) if lists and plain and fed_by.folders else ()
+    return ()  # of other lists a name may begin with a dash, and count as an option
 
 
 def _shell(simple: Simple, line: Callable[[str, Folders], None]) -> Inside:
@@ -149,7 +146,7 @@ def _shell(simple: Simple, line: Callable[[str, Folders], None]) -> Inside:
             return _told(made, words, at, simple.folders, line)
         if word.text == "-s" or word.text.startswith(("--rc", "--init", "-i")):
             made.opaque = "what the shell is told to do cannot be told"
-    if simple.fed_by is not None or simple.reads_input:
+    if not {word.text for word in words} & {"--version", "--help"}:
         made.opaque = "the shell runs what it is fed"
     return made
 

@@ -265,7 +265,8 @@ def test_programs_that_only_say_something_have_known_effects(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["./echo x", "/opt/true", "A=1 true", "sudo true", "make", "sort -o x y", "find . -delete", "git commit", "git branch x", "ls --new"]
+    "line",
+    ["./echo x", "/opt/true", "A=1 true", "sudo true", "make", "sort -o x y", "find . -delete", "git commit", "git branch x", "ls --new"],
 )
 def test_all_others_do_not_only_look(line: str) -> None:
     assert not read_line(line).commands[0].read_only
