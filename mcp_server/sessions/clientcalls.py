@@ -103,5 +103,5 @@ class RootJournal:
         return await self._deployment.store.use_rulings(uses, now=self._deployment.clock(), events=events)
 
     async def ended(self, ended: CallEnded, events: Sequence[AuditEvent]) -> None:
-        if events:
-            await self._deployment.store.audit(events)
+        # What became of a call permits nothing: it need not be on the disk before the client is told.
+        await self._deployment.store.audit(events, synced=any(event.kind == "decision" for event in events))

@@ -21,6 +21,10 @@ def arguments_digest(arguments: Mapping[str, Any]) -> str:
     return _digest(arguments)
 
 
+SPAWNS = "task"
+"""The tool whose calls start children."""
+
+
 def child_ids(session_id: SessionId, call: ToolCall) -> tuple[SessionId, RunId]:
     """The ids of the child and the run that this very call starts.
 

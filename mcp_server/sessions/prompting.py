@@ -62,8 +62,7 @@ class Prompting:
 
     async def for_digest(self, session_id: SessionId, digest: str) -> tuple[Prompt, ...]:
         """All prompts of that very call, oldest first."""
-        prompts = await self._deployment.store.prompts(session_id=session_id)
-        return tuple(prompt for prompt in prompts if prompt.digest == digest)
+        return await self._deployment.store.prompts(session_id=session_id, digest=digest)
 
     async def open_approval(self, work: Work, standing: Standing, verdict: Verdict, mode: Mode, digest: str, event: AuditEvent) -> PromptId:
         """The open prompt for this call: one that the same call of the same session waits for already, or a new one."""

@@ -4,7 +4,7 @@ from mcp_server.records import FINAL, CallEnded, Choice, PromptState, QuestionSu
 from mcp_server.sessions import refusals
 from mcp_server.sessions.answered import question_result
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.digests import child_ids
+from mcp_server.sessions.digests import SPAWNS, child_ids
 from mcp_server.sessions.looking import Look
 from mcp_server.sessions.reports import child_result
 from mcp_server.sessions.standing import Standing
@@ -32,7 +32,7 @@ async def come_back(deployment: Deployment, work: Work, look: Look) -> CallEnded
 
 
 async def _child(deployment: Deployment, work: Work, standing: Standing) -> CallEnded | Parked | None:
-    run = await deployment.store.run(child_ids(work.session.id, work.call)[1])
+    run = await deployment.store.run(child_ids(work.session.id, work.call)[1]) if work.call.tool == SPAWNS else None
     if run is None:
         return None
     if run.state not in FINAL and not run.background:

@@ -30,9 +30,11 @@ WAIT_SECONDS = 5.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.001, 0.005
 """Between attempts, seconds. Short against `WAIT_SECONDS`, so that a busy neighbour leaves a thousand chances; long against a commit."""
 
+_SYNCED, _UNSYNCED = "PRAGMA synchronous = FULL", "PRAGMA synchronous = NORMAL"
+
 _SETTINGS = (
     "PRAGMA foreign_keys = ON",
-    "PRAGMA synchronous = FULL",
+    _SYNCED,
     "PRAGMA fullfsync = ON",  # macOS: a plain fsync leaves the data in the drive's cache
     "PRAGMA trusted_schema = OFF",
     "PRAGMA journal_size_limit = 16777216",
@@ -56,6 +58,7 @@ class Database:
         self._version = len(migrations)
         self._own_commits = 0
         self._changes = 0
+        self._syncing: bool = True
         prepare(path)
         # isolation_level None: transactions are begun and ended here alone. timeout 0: waiting is done here as well.
         self._connection = self._guarded(sqlite3.connect, path, timeout=0, isolation_level=None)
@@ -127,7 +130,11 @@ class Database:
         """Run `work` in a transaction of its own, on the disk when this returns; whatever it raises, nothing of it is written.
         Not a point of cancellation unless another process has to be waited for, and then nothing is written either.
         """
-        return await self._in_loop(self._transact, work, *args, **kwargs)
+        return await self._in_loop(self._transact, True, work, *args, **kwargs)
+
+    async def write_unsynced(self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """As `write`, and everybody sees it at once; but until the next `write` a loss of power may take it back, whole and last first."""
+        return await self._in_loop(self._transact, False, work, *args, **kwargs)
 
     async def changed(self) -> int:
         """A number that grows with each commit that changed something, ours or another process's."""
@@ -176,9 +183,12 @@ class Database:
             yield min(left, pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads attempts, hides nothing
             pause = min(pause * 1.5, LONGEST_PAUSE)
 
-    def _transact(self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+    def _transact(self, synced: bool, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         connection = self._connection
         before = connection.total_changes
+        if synced is not self._syncing:
+            connection.execute(_SYNCED if synced else _UNSYNCED)
+            self._syncing = synced
         connection.execute("BEGIN IMMEDIATE")
         try:
             self._check_still_ours()

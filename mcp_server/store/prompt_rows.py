@@ -10,6 +10,9 @@ from mcp_server.store.rows import every, first
 
 _SELECT = "SELECT id, record, root_id FROM prompts"
 
+_COLUMNS = {"digest": "json_extract(record, '$.digest')"}
+"""What has no column of its own. Asked within one session, whose prompts are few."""
+
 
 def _record(row: sqlite3.Row) -> Prompt:
     return replace(PROMPT.load(row[1], row[0]), root_id=row[2])
@@ -39,11 +42,17 @@ def get(connection: sqlite3.Connection, prompt_id: str, principal: str) -> Promp
 
 
 def those(
-    connection: sqlite3.Connection, *, principal: str | None, root_id: str | None, session_id: str | None, state: PromptState | None
+    connection: sqlite3.Connection,
+    *,
+    principal: str | None,
+    root_id: str | None,
+    session_id: str | None,
+    digest: str | None,
+    state: PromptState | None,
 ) -> tuple[Prompt, ...]:
     """Oldest first."""
-    given = {"principal": principal, "root_id": root_id, "session_id": session_id, "state": state}
-    conditions = " AND ".join(["1", *(f"{column} = :{column}" for column, value in given.items() if value is not None)])
+    given = {"principal": principal, "root_id": root_id, "session_id": session_id, "state": state, "digest": digest}
+    conditions = " AND ".join(["1", *(f"{_COLUMNS.get(name, name)} = :{name}" for name, value in given.items() if value is not None)])
     return tuple(_record(row) for row in every(connection, f"{_SELECT} WHERE {conditions} ORDER BY created_at, rowid", given))
 
 

@@ -126,6 +126,7 @@ class Store(Protocol):
         principal: str | None = None,
         root_id: SessionId | None = None,
         session_id: SessionId | None = None,
+        digest: str | None = None,
         state: PromptState | None = None,
     ) -> tuple[Prompt, ...]:
         """Oldest first."""
@@ -169,8 +170,10 @@ class Store(Protocol):
     async def revoke(self, ruling_id: str, *, principal: str, now: float, events: Sequence[AuditEvent]) -> bool: ...
 
     # audit
-    async def audit(self, events: Sequence[AuditEvent]) -> None:
-        """Written and synced before this returns."""
+    async def audit(self, events: Sequence[AuditEvent], *, synced: bool = True) -> None:
+        """Written, in the one order, and on the disk before this returns. `synced` False: for what has happened already and permits
+        nothing; everybody sees it at once, but a loss of power may take it back, until the next write that is synced.
+        """
         ...
 
     async def audit_log(
@@ -181,7 +184,9 @@ class Store(Protocol):
 
     # small state of a session: to-do list, file stamps
     async def state(self, session_id: SessionId, key: str) -> str | None: ...
-    async def set_state(self, session_id: SessionId, key: str, value: str) -> None: ...
+    async def set_state(self, session_id: SessionId, key: str, value: str, *, synced: bool = True) -> None:
+        """Set or replace. `synced`: as in `audit`."""
+        ...
 
     # life
     async def changed(self) -> int:

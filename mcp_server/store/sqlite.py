@@ -146,9 +146,12 @@ class SqliteStore(Store):
         principal: str | None = None,
         root_id: SessionId | None = None,
         session_id: SessionId | None = None,
+        digest: str | None = None,
         state: PromptState | None = None,
     ) -> tuple[Prompt, ...]:
-        return await self._db.read(prompt_rows.those, principal=principal, root_id=root_id, session_id=session_id, state=state)
+        return await self._db.read(
+            prompt_rows.those, principal=principal, root_id=root_id, session_id=session_id, digest=digest, state=state
+        )
 
     async def join_prompt(self, prompt_id: PromptId, call_id: str) -> bool:
         return await self._db.write(prompt_rows.join, prompt_id, call_id)
@@ -212,9 +215,9 @@ class SqliteStore(Store):
 
     # audit
 
-    async def audit(self, events: Sequence[AuditEvent]) -> None:
+    async def audit(self, events: Sequence[AuditEvent], *, synced: bool = True) -> None:
         if events:
-            await self._db.write(audit_rows.append, events)
+            await (self._db.write if synced else self._db.write_unsynced)(audit_rows.append, events)
 
     async def audit_log(
         self, *, principal: str | None = None, root_id: SessionId | None = None, session_id: SessionId | None = None, limit: int = 1000
@@ -226,8 +229,8 @@ class SqliteStore(Store):
     async def state(self, session_id: SessionId, key: str) -> str | None:
         return await self._db.read(session_rows.state, session_id, key)
 
-    async def set_state(self, session_id: SessionId, key: str, value: str) -> None:
-        await self._db.write(session_rows.set_state, session_id, key, value)
+    async def set_state(self, session_id: SessionId, key: str, value: str, *, synced: bool = True) -> None:
+        await (self._db.write if synced else self._db.write_unsynced)(session_rows.set_state, session_id, key, value)
 
     # life
 

@@ -36,8 +36,8 @@ def stamp(found: os.stat_result, content: bytes | None) -> Stamp:
 
 
 async def remember(context: ToolContext, path: PathValue, seen: Stamp) -> None:
-    """Keep what this session saw of the file."""
-    await context.store.set_state(context.session_id, _key(path), json.dumps(asdict(seen)))
+    """Keep what this session saw of the file. If a loss of power takes it, the file has to be read again: nothing is open by that."""
+    await context.store.set_state(context.session_id, _key(path), json.dumps(asdict(seen)), synced=False)
 
 
 async def recall(context: ToolContext, path: PathValue) -> Stamp | None:
