@@ -4,7 +4,7 @@ Nothing is opened here: that is `opening`. A `~` is not expanded for models: who
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,8 +73,13 @@ def refuse_unless_judged(tool: Tool, arguments: Any, context: ToolContext) -> No
     Raises:
         ToolFailure: A link was swapped since, or nobody judged the call.
     """
-    for request in tool.requests(arguments, context):
-        if request not in context.judged:
+    refuse_unless_among(context.judged, tool.requests(arguments, context))
+
+
+def refuse_unless_among(judged: Sequence[Request], requests: Sequence[Request]) -> None:
+    """The same, where it is known already what the call comes to now."""
+    for request in requests:
+        if request not in judged:
             raise ToolFailure(
                 "nothing was done: what the call leads to changed after it was allowed; call again to have it judged as it is now"
             )

@@ -14,12 +14,15 @@ from mcp_server.records import ImagePart, TextPart
 from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
 from mcp_server.tools.kinds import SNIFFED, Kind, kind_of
 from mcp_server.tools.opening import Place, in_words, opened, place_of
-from mcp_server.tools.paths import below, locate, path_requests, refuse_unless_judged
+from mcp_server.tools.paths import below, locate, path_requests, refuse_unless_among
 from mcp_server.tools.stamps import Stamp, remember
 from mcp_server.tools.window import MAX_LINES, Scan, Window
 
 MAX_IMAGE = 5 * 1024 * 1024
 """Bytes of an image. The smallest limit of the common providers."""
+
+SMALL = 64 * 1024
+"""Bytes of a file that is here sooner than a thread could be asked for it."""
 
 CHUNK = 1024 * 1024
 """Bytes a step; a cancelled read stops after the one it is at."""
@@ -61,8 +64,8 @@ class ReadTool:
 
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolResult:
         """Read it."""
-        refuse_unless_judged(self, arguments, context)
         path = locate(arguments.filePath, context.workspace)
+        refuse_unless_among(context.judged, path_requests("read", path))
         try:
             with place_of(path.resolved) as place:
                 return await _read(place, path, arguments, context)
@@ -93,9 +96,14 @@ def _readable_names(names: list[str], path: PathValue, context: ToolContext) -> 
     return [value.text for value, allowed in zip(values, context.readable(values), strict=True) if allowed]
 
 
+def small(size: int) -> bool:
+    """May a file of that size be read in the event loop? One without any may be a window into the system, which may keep one waiting."""
+    return 0 < size <= SMALL
+
+
 async def _read(place: Place, path: PathValue, arguments: ReadArguments, context: ToolContext) -> ToolResult:
     with opened(place) as (handle, found):
-        start = await to_thread.run_sync(os.read, handle, SNIFFED)
+        start = os.read(handle, SNIFFED) if small(found.st_size) else await to_thread.run_sync(os.read, handle, SNIFFED)
         kind = kind_of(start)
         match kind.sort:
             case "image":
@@ -131,6 +139,8 @@ async def _scanned(handle: int, start: bytes, size: int, arguments: ReadArgument
 
     scan.add(start)
     at_end = not start
+    while small(size) and not at_end and scan.seen <= size:
+        at_end = not step()
     try:
         with anyio.fail_after(MAX_SECONDS):
             while not at_end and not scan.enough:

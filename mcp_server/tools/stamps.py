@@ -6,7 +6,7 @@ Kept in the store as the session's own state, one key a file: parallel reads nev
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from mcp_server.policy.values import PathValue
 from mcp_server.tools.base import ToolContext
@@ -37,7 +37,8 @@ def stamp(found: os.stat_result, content: bytes | None) -> Stamp:
 
 async def remember(context: ToolContext, path: PathValue, seen: Stamp) -> None:
     """Keep what this session saw of the file. If a loss of power takes it, the file has to be read again: nothing is open by that."""
-    await context.store.set_state(context.session_id, _key(path), json.dumps(asdict(seen)), synced=False)
+    kept = {"mtime_ns": seen.mtime_ns, "size": seen.size, "inode": seen.inode, "digest": seen.digest}
+    await context.store.set_state(context.session_id, _key(path), json.dumps(kept), synced=False)
 
 
 async def recall(context: ToolContext, path: PathValue) -> Stamp | None:

@@ -50,7 +50,8 @@ class Scan:
         self._lines: list[str] = []
         self._shown = 0
         self._full = False
-        self._seen = 0
+        self.seen = 0
+        """Bytes taken so far."""
         self._ends_with_newline = True
         self._digest = hashlib.sha256()
         self._oddities: set[str] = set()
@@ -68,7 +69,7 @@ class Scan:
         """The next bytes; none at the file's end."""
         if not data:
             return
-        self._seen += len(data)
+        self.seen += len(data)
         self._ends_with_newline = data.endswith(b"\n")
         if self._short:
             self._digest.update(data)
@@ -78,13 +79,16 @@ class Scan:
             return
         pieces = data.split(b"\n")
         for piece in pieces[:-1]:
-            self._extend(piece)
-            self._end_line()
+            if self._partial or self._line < self._first or self._done:
+                self._extend(piece)
+                self._end_line()
+            else:
+                self._whole(piece)
         self._extend(pieces[-1])
 
     def finish(self, *, at_end: bool) -> Window:
         """The window. `at_end`: the file held nothing more."""
-        unfinished = at_end and self._seen > 0 and not self._ends_with_newline
+        unfinished = at_end and self.seen > 0 and not self._ends_with_newline
         if unfinished and not self._done:
             self._end_line()
         elif unfinished:
@@ -100,6 +104,11 @@ class Scan:
             notes=tuple(sorted(self._oddities)),
         )
 
+    def _whole(self, piece: bytes) -> None:
+        """A line of the window that lies in one step whole, as nearly all do."""
+        self._take(piece[:_LINE_BYTES], len(piece))
+        self._line += 1
+
     def _extend(self, piece: bytes) -> None:
         if self._done or self._line < self._first:
             return
@@ -108,29 +117,29 @@ class Scan:
 
     def _end_line(self) -> None:
         if not self._done and self._line >= self._first:
-            self._take()
+            self._take(bytes(self._partial), self._length)
         self._line += 1
         self._partial.clear()
         self._length = 0
 
-    def _take(self) -> None:
-        text = self._decoded()
-        size = len(text.encode()) + 1
+    def _take(self, data: bytes, length: int) -> None:
+        """One line more. `length`: its bytes in the file, where `data` is only its beginning."""
+        plain = length <= MAX_LINE and data.isascii() and not data.endswith(b"\r") and b"\0" not in data
+        text = data.decode("ascii") if plain else self._decoded(data, whole=length == len(data), length=length)
+        size = (length if plain else len(text.encode())) + 1
         if self._lines and self._shown + size > MAX_SHOWN:
             self._full = True
             return
         self._shown += size
         self._lines.append(text)
 
-    def _decoded(self) -> str:
-        data = bytes(self._partial)
+    def _decoded(self, data: bytes, *, whole: bool, length: int) -> str:
         if self._line == 1 and data.startswith(codecs.BOM_UTF8):
             data = data[3:]
             self._oddities.add("the file begins with a byte order mark, which edit and write keep")
-        if data.endswith(b"\r") and self._length == len(self._partial):
+        if data.endswith(b"\r") and whole:
             data = data[:-1]
             self._oddities.add("lines end in CRLF, which edit keeps")
-        whole = self._length == len(self._partial)
         try:
             text, _ = codecs.utf_8_decode(data, "strict", whole)
         except UnicodeDecodeError:
@@ -140,5 +149,5 @@ class Scan:
             text = text.replace("\0", "\ufffd")
             self._oddities.add("NUL characters are shown as \ufffd")
         if len(text) > MAX_LINE:
-            text = f"{text[:MAX_LINE]}… (line cut, {self._length:,} bytes long)"
+            text = f"{text[:MAX_LINE]}… (line cut, {length:,} bytes long)"
         return text
