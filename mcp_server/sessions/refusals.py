@@ -19,7 +19,17 @@ def summary_of(call: ToolCall) -> str:
     """What the call asks for, in one line."""
     told = next((call.arguments[name] for name in TELLING if isinstance(call.arguments.get(name), str)), None)
     text = str(told) if told is not None else json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
-    line = " ".join(text.split())
+    return shortened(text)
+
+
+def one_line(text: str) -> str:
+    """What a model chose, where a list names it: it can begin no line of its own, nor steer what shows the list."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def shortened(text: str) -> str:
+    """In one line, and no longer than a list's entry may be."""
+    line = one_line(text)
     return line if len(line) <= SUMMARY else f"{line[: SUMMARY - 1]}…"
 
 

@@ -30,6 +30,7 @@ from mcp_server.records import (
 )
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import child_ids
+from mcp_server.sessions.refusals import one_line, shortened
 from mcp_server.sessions.smalljobs import small_job
 from mcp_server.sessions.standing import Standing
 
@@ -153,7 +154,7 @@ def _usage(usage: Usage) -> UsageReport:
 def waiting_line(prompt: Prompt) -> str:
     """One open prompt in a line, with the command that shows it."""
     what = prompt.subject.wants if prompt.subject.kind == "approval" else tuple(q.question for q in prompt.subject.questions)
-    return f"{' › '.join(prompt.session_path)}: {'; '.join(what)} (answer with `remit approvals show {prompt.id}`)"
+    return f"{' › '.join(prompt.session_path)}: {shortened('; '.join(what))} (answer with `remit approvals show {prompt.id}`)"
 
 
 def task_text(report: TaskReport, shown: str | None = None) -> str:
@@ -169,10 +170,11 @@ def task_text(report: TaskReport, shown: str | None = None) -> str:
 
 
 def _summary(report: TaskReport) -> str:
-    lines = [f"{report.title}: {report.state}"]
+    lines = [f"{one_line(report.title)}: {report.state}"]
     if report.refused:
         lines.append(f"{len(report.refused)} call(s) did not happen:")
-        lines.extend(f"- {call.agent_path}: {call.tool} {call.summary}: {call.ending} ({call.reason})" for call in report.refused)
+        told = (f"{call.agent_path}: {call.tool} {call.summary}: {call.ending} ({call.reason})" for call in report.refused)
+        lines.extend(f"- {one_line(each)}" for each in told)
     if report.waiting_for:
         lines.append("waiting for a person:")
         lines.extend(f"- {line}" for line in report.waiting_for)

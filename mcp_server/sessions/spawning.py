@@ -19,6 +19,7 @@ from mcp_server.sessions import events
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import child_ids
 from mcp_server.sessions.lookups import child_of
+from mcp_server.sessions.refusals import one_line
 from mcp_server.sessions.standing import Standing, handed_down
 from mcp_server.store.ids import mint
 
@@ -156,7 +157,7 @@ def _still_going(task_id: str, state: RunState) -> ToolFailure:
 
 def title_of(errand: Errand) -> str:
     """How a child is called in lists."""
-    return f"{errand.description} (@{errand.agent.name} subagent)"
+    return f"{one_line(errand.description)} (@{errand.agent.name} subagent)"
 
 
 def _run_of(session: SessionRecord, run_id: RunId, errand: Errand, now: float) -> RunRecord:
