@@ -141,6 +141,8 @@ async def _scanned(handle: int, start: bytes, size: int, arguments: ReadArgument
     at_end = not start
     while small(size) and not at_end and scan.seen <= size:
         at_end = not step()
+    if at_end:
+        return scan.finish(at_end=True)
     try:
         with anyio.fail_after(MAX_SECONDS):
             while not at_end and not scan.enough:

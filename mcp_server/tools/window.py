@@ -77,14 +77,24 @@ class Scan:
         if self._done or (self._line + ends < self._first):
             self._line += ends
             return
+        if not self._partial and data.isascii() and b"\r" not in data and b"\0" not in data:
+            self._add_plain(data.decode("ascii"))
+            return
         pieces = data.split(b"\n")
         for piece in pieces[:-1]:
-            if self._partial or self._line < self._first or self._done:
-                self._extend(piece)
-                self._end_line()
-            else:
-                self._whole(piece)
+            self._extend(piece)
+            self._end_line()
         self._extend(pieces[-1])
+
+    def _add_plain(self, data: str) -> None:
+        """What begins at a line's beginning and needs no care: the same, sooner."""
+        *whole, rest = data.split("\n")
+        for text in whole:
+            if not self._done and self._line >= self._first:
+                shown = text if len(text) <= MAX_LINE else _cut(text, len(text))
+                self._keep(shown, len(shown) if shown is text else len(shown.encode()))
+            self._line += 1
+        self._extend(rest.encode())
 
     def finish(self, *, at_end: bool) -> Window:
         """The window. `at_end`: the file held nothing more."""
@@ -104,11 +114,6 @@ class Scan:
             notes=tuple(sorted(self._oddities)),
         )
 
-    def _whole(self, piece: bytes) -> None:
-        """A line of the window that lies in one step whole, as nearly all do."""
-        self._take(piece[:_LINE_BYTES], len(piece))
-        self._line += 1
-
     def _extend(self, piece: bytes) -> None:
         if self._done or self._line < self._first:
             return
@@ -117,23 +122,23 @@ class Scan:
 
     def _end_line(self) -> None:
         if not self._done and self._line >= self._first:
-            self._take(bytes(self._partial), self._length)
+            text = self._decoded()
+            self._keep(text, len(text.encode()))
         self._line += 1
         self._partial.clear()
         self._length = 0
 
-    def _take(self, data: bytes, length: int) -> None:
-        """One line more. `length`: its bytes in the file, where `data` is only its beginning."""
-        plain = length <= MAX_LINE and data.isascii() and not data.endswith(b"\r") and b"\0" not in data
-        text = data.decode("ascii") if plain else self._decoded(data, whole=length == len(data), length=length)
-        size = (length if plain else len(text.encode())) + 1
-        if self._lines and self._shown + size > MAX_SHOWN:
+    def _keep(self, text: str, size: int) -> None:
+        """One line more, of that many bytes."""
+        if self._lines and self._shown + size + 1 > MAX_SHOWN:
             self._full = True
             return
-        self._shown += size
+        self._shown += size + 1
         self._lines.append(text)
 
-    def _decoded(self, data: bytes, *, whole: bool, length: int) -> str:
+    def _decoded(self) -> str:
+        data = bytes(self._partial)
+        whole = self._length == len(data)
         if self._line == 1 and data.startswith(codecs.BOM_UTF8):
             data = data[3:]
             self._oddities.add("the file begins with a byte order mark, which edit and write keep")
@@ -148,6 +153,8 @@ class Scan:
         if "\0" in text:
             text = text.replace("\0", "\ufffd")
             self._oddities.add("NUL characters are shown as \ufffd")
-        if len(text) > MAX_LINE:
-            text = f"{text[:MAX_LINE]}… (line cut, {length:,} bytes long)"
-        return text
+        return text if len(text) <= MAX_LINE else _cut(text, self._length)
+
+
+def _cut(text: str, length: int) -> str:
+    return f"{text[:MAX_LINE]}… (line cut, {length:,} bytes long)"
