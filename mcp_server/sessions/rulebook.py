@@ -20,7 +20,6 @@ from mcp_server.errors import ConfigError
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
 from mcp_server.sessions.deployment import AgentRules, Job, Limits
-from mcp_server.settings.folder import RemitFolder
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import Places
 from mcp_server.settings.values import Flags, Settings
@@ -121,12 +120,12 @@ class FileRules(Answers):
     def _beside_the_workspace(self) -> Edition:
         """Everything as it is now but for the workspace's own files; what was in force, where others are at fault too."""
         try:
-            return self._read(stand_in=self._edition.settings.folder)
+            return self._read(self._edition.settings)
         except ConfigError:
             return self._edition
 
-    def _read(self, stand_in: RemitFolder | None = None) -> Edition:
-        settings = load_settings(workspace=self._workspace, places=self._places, flags=self._flags, stand_in=stand_in)
+    def _read(self, before: Settings | None = None) -> Edition:
+        settings = load_settings(workspace=self._workspace, places=self._places, flags=self._flags, before=before)
         return Edition(settings=settings, agents=load_agents(places=self._places, settings=settings))
 
     def _stamped(self) -> Stamp:

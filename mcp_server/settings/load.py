@@ -10,7 +10,6 @@ from mcp_server.policy.chain import Commons
 from mcp_server.policy.matching import anchor
 from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode, Rule
 from mcp_server.settings.flags import read_flags
-from mcp_server.settings.folder import RemitFolder
 from mcp_server.settings.gather import Found, gather
 from mcp_server.settings.guard import built_in_guard, guard_layer
 from mcp_server.settings.merge import Merged, lock_faults, merge, said_by
@@ -22,19 +21,19 @@ from mcp_server.settings.values import AgentTuning, Flags, Settings, SourceRead
 NO_FLAGS = Flags()
 
 
-def load_settings(*, workspace: Path, places: Places, flags: Flags = NO_FLAGS, stand_in: RemitFolder | None = None) -> Settings:
+def load_settings(*, workspace: Path, places: Places, flags: Flags = NO_FLAGS, before: Settings | None = None) -> Settings:
     """All settings for one workspace.
 
     Args:
         workspace: As `check_workspace` gave it: absolute, resolved, fit.
         places: Where the other files are.
         flags: The command line.
-        stand_in: See `gather`.
+        before: An earlier reading, whose `.remit` stands in for one that cannot be used now; it does not count as trusted.
 
     Raises:
         ConfigError: With every fault of every file and flag.
     """
-    found = gather(workspace, places, stand_in)
+    found = gather(workspace, places, None if before is None else before.folder)
     said, flag_rules, flag_faults = read_flags(flags)
     locks = tuple(lock for file in found.managed for lock in file.values.lock)
     faults = (*found.faults, *flag_faults, *(fault for file in found.managed for fault in lock_faults(file)))

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mcp_server.agents.definition import AgentDefinition
 from mcp_server.errors import StoreError
 from mcp_server.policy.values import Request, SpawnValue
 from mcp_server.policy.widening import widening
@@ -47,13 +46,12 @@ DESCRIPTION = 1_900
 CUT = "… (a wrong name is answered with all of them)"
 
 
-def about(agents: Sequence[AgentDefinition]) -> str:
-    """What a model is told of the tool, with as many of the agents as there is room for."""
-    listed = "; ".join(f"{agent.name}: {agent.description}" for agent in agents) or "none is defined"
+def about(agents: str) -> str:
+    """What a model is told of the tool, with as much of the list of agents as there is room for."""
     room = DESCRIPTION - len(ABOUT.format(agents="").encode())
-    if len(listed.encode()) > room:
-        listed = listed.encode()[: room - len(CUT.encode())].decode(errors="ignore") + CUT
-    return ABOUT.format(agents=listed)
+    if len(agents.encode()) > room:
+        agents = agents.encode()[: room - len(CUT.encode())].decode(errors="ignore") + CUT
+    return ABOUT.format(agents=agents)
 
 
 class TaskArguments(BaseModel):
@@ -82,10 +80,11 @@ class Task:
     @property
     def spec(self) -> ToolSpec:
         agents = subagents(self._deployment.rulebook.definitions(self._workspace))
+        listed = "; ".join(f"{agent.name}: {agent.description}" for agent in agents) or "none is defined"
         return ToolSpec(
             name="task",
             title="Send a subagent",
-            description=about(agents),
+            description=about(listed),
             arguments=TaskArguments,
             hints=Hints(read_only=False, destructive=True, open_world=True),
             output=TaskReport,
