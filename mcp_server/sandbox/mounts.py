@@ -83,7 +83,7 @@ def _own(profile: Profile) -> Iterator[Mount]:
 
 def _visible(profile: Profile) -> Iterator[Mount]:
     for place in profile.visible:
-        if place.path in ROOT_MADE or _inherits(profile.visible, place):
+        if place.path in ROOT_MADE or _inherits(profile, place):
             continue
         if os.path.islink(place.path):
             yield Mount(put=Put.LINK, path=place.path, source=os.readlink(place.path))
@@ -93,9 +93,11 @@ def _visible(profile: Profile) -> Iterator[Mount]:
             yield Mount(put=Put.KEEP if pinned else Put.SHOW, path=place.path, source=place.path)
 
 
-def _inherits(places: Sequence[Place], place: Place) -> bool:
-    """A folder above it is shown already."""
-    return any(other.path != place.path and within(place.path, other.path) for other in places)
+def _inherits(profile: Profile, place: Place) -> bool:
+    """A folder above it is shown already, and nothing between the two is hidden."""
+    hidden = [each.path for each in profile.hidden if within(place.path, each.path)]
+    above = [each.path for each in profile.visible if each.path != place.path and within(place.path, each.path)]
+    return any(not any(within(each, shown) for each in hidden) for shown in above)
 
 
 def _writable(profile: Profile) -> Iterator[Mount]:

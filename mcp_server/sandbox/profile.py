@@ -44,7 +44,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """What a command runs in. Of several places on the way to a path, the deepest decides; of the same one, the strictest."""
+    """What a command runs in. Places are laid over each other from the root down, in the order of the fields."""
 
     workspace: str
     visible: tuple[Place, ...]
@@ -81,13 +81,23 @@ class Profile:
         """The access, and the place it comes from; None: no place names it, so it is hidden."""
         if within(path, self.temporary):
             return Access.WRITE, None
-        best: tuple[int, int, Access, Place | None] = (-1, 0, Access.HIDDEN, None)
-        # Of the same depth the later list is stricter, but writable, which opens what visible only shows.
-        for order, (access, places) in enumerate(self._lists()):
-            for place in places:
-                if within(path, place.path):
-                    best = max(best, (depth(place.path), order, access, place), key=lambda each: each[:2])
-        return best[2], best[3]
+        met = sorted(
+            (
+                (depth(place.path), order, access, place)
+                for order, (access, places) in enumerate(self._lists())
+                for place in places
+                if within(path, place.path)
+            ),
+            key=lambda each: each[:2],
+        )
+        decided: tuple[Access, Place | None] = (Access.HIDDEN, None)
+        for _, order, access, place in met:
+            # What is visible takes nothing away, and what is protected shows nothing.
+            shows, keeps = order == _VISIBLE, order == _PROTECTED
+            if (shows and decided[0] is not Access.HIDDEN) or (keeps and decided[0] is Access.HIDDEN):
+                continue
+            decided = access, place
+        return decided
 
     def _lists(self) -> tuple[tuple[Access, tuple[Place, ...]], ...]:
         return (
@@ -96,6 +106,10 @@ class Profile:
             (Access.READ, self.protected),
             (Access.HIDDEN, self.hidden),
         )
+
+
+_VISIBLE, _PROTECTED = 0, 2
+"""Places of the lists in `Profile._lists`."""
 
 
 def within(path: str, folder: str) -> bool:

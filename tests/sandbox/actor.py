@@ -25,11 +25,14 @@ from mcp_server.sandbox.ground import look_around
 from mcp_server.sandbox.landlock import Landlock
 from mcp_server.sandbox.looking import look
 from mcp_server.sandbox.placeholders import Placeholders
-from mcp_server.sandbox.profile import Profile
+from mcp_server.sandbox.profile import Limits, Profile
 from mcp_server.sandbox.refusals import explain_refusal
 from mcp_server.sandbox.running import run
 from mcp_server.settings.places import Places
 from tests.sandbox.stage import NOBODY, Ran, differences, picture
+
+LIMITS = Limits(file_bytes=64 << 20)
+"""The usual ones, but for a file that takes no time to write."""
 
 PRELOADED = tuple(importlib.import_module(name) for name in ("anyio._backends._asyncio", "anyio.to_thread"))
 """Read while the files can still be reached: an ordinary user may not enter the folder that Python lies in."""
@@ -91,6 +94,7 @@ async def _act(asked: dict[str, Any]) -> list[Ran]:
                 look=look,
                 temporary=str(temporary),
                 environment=environment,
+                limits=LIMITS,
             )
             done.append(await _run(backend, profile, workspace, line))
 

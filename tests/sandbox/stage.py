@@ -123,7 +123,7 @@ def furnish(workspace: Path) -> None:
     (workspace / "link").symlink_to("target.txt")
     (workspace / "dirlink").symlink_to("dir")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", "-C", str(workspace)]
-    for line in (["init", "-q"], ["add", "target.txt"], ["commit", "-q", "-m", "first"]):
+    for line in (["init", "-q", "--template="], ["add", "target.txt"], ["commit", "-q", "-m", "first"]):
         subprocess.run([*git, *line], check=True, timeout=60, env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
 
 
