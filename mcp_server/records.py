@@ -405,6 +405,8 @@ class Prompt:
     deadline: float | None = None
     """Set when it is shown; until then `created_at` plus the longest wait bounds it."""
     answer: Answer | None = None
+    once_seconds: float = 600.0
+    """How long an `allow once` waits to be used."""
     background: bool = False
     reason: str = ""
     """Why it was closed without an answer."""

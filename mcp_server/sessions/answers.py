@@ -13,9 +13,6 @@ from mcp_server.store.protocol import Store
 ANYTHING = Rule(permission="*", pattern="*", action=Action.ALLOW)
 """The rule of a `once` ruling: its digest, not its pattern, says what it covers."""
 
-ONCE_SECONDS = 600.0
-"""How long an `allow once` waits to be used, where the settings say nothing else: as long as a prompt waits for its answer."""
-
 
 def accepts(prompt: Prompt, answer: Answer) -> bool:
     """Is this an answer that the prompt offers? Anything else is no consent and no refusal."""
@@ -26,14 +23,14 @@ def accepts(prompt: Prompt, answer: Answer) -> bool:
             return answer.choice is None
 
 
-async def close_with(store: Store, prompt: Prompt, answer: Answer, *, once_seconds: float = ONCE_SECONDS) -> bool:
+async def close_with(store: Store, prompt: Prompt, answer: Answer) -> bool:
     """Close an open prompt with a valid answer. False: it was open no more, or the answer is not one that it offers."""
     if not accepts(prompt, answer):
         return False
     current = await store.prompt(prompt.id, prompt.principal)
     if current is None or current.state is not PromptState.OPEN:
         return False
-    rulings = rulings_of(current, answer, once_seconds)
+    rulings = rulings_of(current, answer)
     tool = current.subject.tool if isinstance(current.subject, ApprovalSubject) else "question"
     said = f"answered: {answer.choice.value}" if answer.choice else "answered"
     happened = (
@@ -43,7 +40,7 @@ async def close_with(store: Store, prompt: Prompt, answer: Answer, *, once_secon
     return await store.close_prompt(current.id, PromptState.ANSWERED, answer=answer, rulings=rulings, events=happened)
 
 
-def rulings_of(prompt: Prompt, answer: Answer, once_seconds: float) -> tuple[RulingRecord, ...]:
+def rulings_of(prompt: Prompt, answer: Answer) -> tuple[RulingRecord, ...]:
     """The rulings that this answer makes. `once` makes one for each waiting call, and no more."""
     if not isinstance(prompt.subject, ApprovalSubject) or answer.choice is None:
         return ()
@@ -53,7 +50,7 @@ def rulings_of(prompt: Prompt, answer: Answer, once_seconds: float) -> tuple[Rul
         case Choice.DENY:
             return ()
         case Choice.ALLOW_ONCE:
-            expires = answer.at + once_seconds
+            expires = answer.at + prompt.once_seconds
             return tuple(_record(prompt, subject, answer, ANYTHING, Reach.ONCE, expires) for _ in prompt.calls)
         case Choice.ALLOW_SESSION | Choice.DENY_SESSION:
             return tuple(_record(prompt, subject, answer, rule, Reach.SESSION) for rule in grants)

@@ -126,7 +126,7 @@ class Desk:
         prompt = await self._deployment.store.prompt(prompt_id, principal.key)
         if prompt is None or prompt.state is not PromptState.OPEN:
             return False
-        closed = await close_with(self._deployment.store, prompt, answer, once_seconds=self._deployment.limits.once_seconds)
+        closed = await close_with(self._deployment.store, prompt, answer)
         await self._supervisor.prompting.note(prompt_id, principal.key)
         return closed
 
