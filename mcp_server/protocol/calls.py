@@ -31,6 +31,9 @@ log = structlog.get_logger("protocol")
 
 _GONE = "the client has gone; the call goes on"
 
+_AT_ONCE = 0.05
+"""Seconds. A call that ends within them needs no company: no progress is due, and no reader has lost patience."""
+
 Request = ServerRequestContext[Line, Any]
 CallerOf = Callable[[Request], Caller]
 
@@ -66,6 +69,10 @@ class ToolCalls:
         visit = Visit(front=self._front, principal=caller.principal, root=root, call_id=call_id, timing=self._timing, clock=self._clock)
         outcome: Ended | Open | Suspend | None = None
         try:
+            if back is None:
+                outcome = await self._front.settle(root, call_id, seconds=_AT_ONCE)
+                if isinstance(outcome, Ended):
+                    return _told(spec, outcome)
             async with _accompanied(ctx, visit):
                 put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
                 outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, _channel(ctx, visit, line, back), put_off)

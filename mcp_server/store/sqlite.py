@@ -35,25 +35,41 @@ def open_store(path: str | Path, *, wait_seconds: float = WAIT_SECONDS) -> "Sqli
     return SqliteStore(Database(Path(path), wait_seconds=wait_seconds))
 
 
+KEPT_CHAINS = 256
+"""More than act at once; each is a few hundred bytes."""
+
+
 class SqliteStore(Store):
     """One handle on one file. Several, in several processes, may stand on the same file; each belongs to one thread."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
+        self._chains: dict[SessionId, tuple[SessionRecord, ...]] = {}
+        """As they were read, until a session may have changed."""
+        self._chains_read_at = -1
 
     # sessions
 
     async def add_session(self, session: SessionRecord) -> None:
         await self._db.write(session_rows.add, session)
+        self._chains.pop(session.id, None)
 
     async def session(self, session_id: str, principal: str) -> SessionRecord | None:
         return await self._db.read(session_rows.get, session_id, principal)
 
     async def update_session(self, session: SessionRecord) -> None:
         await self._db.write(session_rows.update, session)
+        self._chains.clear()
 
     async def chain(self, session_id: SessionId) -> tuple[SessionRecord, ...]:
-        return await self._db.read(session_rows.chain, session_id)
+        elsewhere = await self._db.changed_elsewhere()
+        if elsewhere != self._chains_read_at or len(self._chains) >= KEPT_CHAINS:
+            self._chains.clear()
+            self._chains_read_at = elsewhere
+        known = self._chains.get(session_id)
+        if known is None:
+            known = self._chains[session_id] = await self._db.read(session_rows.chain, session_id)
+        return known
 
     async def children(self, session_id: SessionId) -> tuple[SessionRecord, ...]:
         return await self._db.read(session_rows.children, session_id)
@@ -73,6 +89,7 @@ class SqliteStore(Store):
             audit_rows.append(connection, events)
 
         await self._db.write(work)
+        self._chains.pop(session.id, None)
 
     async def resume_child(self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent]) -> bool:
         def work(connection: sqlite3.Connection) -> bool:
@@ -83,7 +100,9 @@ class SqliteStore(Store):
             audit_rows.append(connection, events)
             return True
 
-        return await self._db.write(work)
+        resumed = await self._db.write(work)
+        self._chains.clear()
+        return resumed
 
     async def run(self, run_id: RunId) -> RunRecord | None:
         return await self._db.read(run_rows.get, run_id)
