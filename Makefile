@@ -23,7 +23,7 @@ help:
 	@echo 'make test       all tests (TESTS=tests/policy: some of them)'
 	@echo 'make lint       ruff and pyright'
 	@echo 'make check      what continuous integration runs: lint, then test, nothing skipped'
-	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones'
+	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell, into docs/campaigns.md'
 	@echo 'make format     put the layout of the code right'
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
 	@echo 'make typescript what the TypeScript client needs, into build/'
@@ -52,6 +52,7 @@ check:
 	@.ci/run
 
 campaign: $(VENV)/.dev
+	@$(BIN)/python -m tests.shell.test_differential 20000
 	@REMIT_CAMPAIGN=$(FACTOR) $(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
 clients: inspector typescript

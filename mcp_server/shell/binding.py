@@ -20,6 +20,19 @@ class Bindings:
     def __init__(self, walk: Walker) -> None:
         self._walk = walk
 
+    def take(self, node: "Node", folders: Folders) -> Place:
+        """Any of them. None changes the folder."""
+        match node.type:
+            case "test_command":
+                self.test(node, folders)
+            case "declaration_command":
+                self.declaration(node, folders)
+            case "unset_command":
+                self.unset(node)
+            case _:
+                self.assignments(node, folders)
+        return folders, folders
+
     def sets(self, name: str, *, exported: bool = False) -> None:
         """The line gives a variable a value: what was known of it is not any more."""
         self._walk.wording.variables.pop(name, None)
@@ -44,7 +57,7 @@ class Bindings:
             return Assigned(name=written, value=Word(raw="()", text="()", sort=Sort.MANY), raw=raw)
         return Assigned(name=written, value=self._walk.wording.one(value, folders), raw=raw)
 
-    def assignments(self, node: "Node", folders: Folders) -> Place:
+    def assignments(self, node: "Node", folders: Folders) -> None:
         """`a=1 b=2` alone."""
         several = node.type == "variable_assignments"
         self._walk.found.seen.append(tuple(text_of(child) for child in node.children) if several else (text_of(node),))
@@ -52,9 +65,8 @@ class Bindings:
             made = self.assigned(one, folders)
             if made is not None:
                 self.sets(made.name)
-        return folders, folders
 
-    def declaration(self, node: "Node", folders: Folders) -> Place:
+    def declaration(self, node: "Node", folders: Folders) -> None:
         """`export` and its like."""
         self._walk.found.seen.append(tuple(text_of(child) for child in node.children))
         exports = node.children[0].type == "export"
@@ -71,7 +83,6 @@ class Bindings:
                 self._walk.problem("a declaration may change what variables mean")
                 self._walk.folders = folders
                 self._walk.wording.words(child, folders)
-        return folders, folders
 
     def unset(self, node: "Node") -> None:
         """`unset`."""
@@ -82,13 +93,12 @@ class Bindings:
             else:
                 self._walk.problem("it unsets what cannot be told")
 
-    def test(self, node: "Node", folders: Folders) -> Place:
+    def test(self, node: "Node", folders: Folders) -> None:
         """`[ … ]` and `[[ … ]]`."""
         self._walk.folders = folders
         self._test_parts(node, folders)
         text = text_of(node)
         self._walk.found.simples.append(Simple(words=(Word(raw=text, text=text),), folders=folders, compound=True))
-        return folders, folders
 
     def _test_parts(self, node: "Node", folders: Folders) -> None:
         operators = {text_of(child) for child in node.children}

@@ -67,8 +67,8 @@ def take(effects: Effects, given: Given, folders: Folders) -> None:
     """One word with its role."""
     word, role = given.word, given.role
     match role:
-        case Role.FLAG | Role.TEXT:
-            return
+        case Role.FLAG | Role.TEXT | Role.TARGET:
+            return  # what goes into a target is seen by the program's own look
         case Role.CODE:
             effects.hide(f"{given.option or word.raw} makes it run or obey something else")
         case Role.URL:
@@ -77,13 +77,11 @@ def take(effects: Effects, given: Given, folders: Folders) -> None:
             _names(effects, word, folders)
         case Role.READ | Role.TREE:
             effects.reads += touches(effects, word, folders, whole=role is Role.TREE)
-        case Role.WRITE:
-            effects.writes += touches(effects, word, folders)
-        case Role.BOTH:
-            effects.reads += touches(effects, word, folders, whole=True)
-            effects.writes += touches(effects, word, folders, whole=True)
-        case Role.TARGET:
-            pass  # what goes into it is seen by the program's own look
+        case Role.WRITE | Role.BOTH:
+            both = role is Role.BOTH
+            found = touches(effects, word, folders, whole=both)
+            effects.writes += found
+            effects.reads += found if both else []
 
 
 def touches(effects: Effects, word: Word, folders: Folders, *, whole: bool = False) -> list[Touch]:

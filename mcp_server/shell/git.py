@@ -40,34 +40,58 @@ _LOG = (
 )
 
 READING: Mapping[str, str] = {
-    "status": "-sbuvz --short --branch --porcelain --long --untracked-files --ignored --ignore-submodules --no-renames --find-renames "
-    "--show-stash --ahead-behind --no-ahead-behind --column --no-column --verbose",
-    "log": _LOG, "diff": _DIFF, "show": _LOG, "shortlog": _LOG + " -sne", "whatchanged": _LOG, "reflog": _LOG, "rev-list": _LOG,
-    "diff-tree": _DIFF + " --root --no-commit-id --stdin", "diff-index": _DIFF, "diff-files": _DIFF, "range-diff": _LOG,
-    "branch": "-avrql --all --remotes --list --show-current --verbose --contains:T --no-contains:T --merged:T --no-merged:T --points-at:T "
-    "--sort:T --format:T --column --no-column --color --no-color --ignore-case --abbrev:T",
-    "tag": "-l -n:T --list --contains:T --no-contains:T --merged:T --no-merged:T --points-at:T --sort:T --format:T --column --ignore-case",
+    "status": "-sbuvz --short --branch --porcelain --long --untracked-files --ignored --ignore-submodules --no-renames "
+    "--find-renames --show-stash --ahead-behind --no-ahead-behind --column --no-column --verbose",
+    "log": _LOG,
+    "diff": _DIFF,
+    "show": _LOG,
+    "shortlog": _LOG + " -sne",
+    "whatchanged": _LOG,
+    "reflog": _LOG,
+    "rev-list": _LOG,
+    "diff-tree": _DIFF + " --root --no-commit-id --stdin",
+    "diff-index": _DIFF,
+    "diff-files": _DIFF,
+    "range-diff": _LOG,
+    "branch": "-avrql --all --remotes --list --show-current --verbose --contains:T --no-contains:T --merged:T --no-merged:T "
+    "--points-at:T --sort:T --format:T --column --no-column --color --no-color --ignore-case --abbrev:T",
+    "tag": "-l -n:T --list --contains:T --no-contains:T --merged:T --no-merged:T --points-at:T --sort:T --format:T --column "
+    "--ignore-case",
     "remote": "-v --verbose",
-    "stash": _LOG, "worktree": "--porcelain -vz --verbose", "submodule": "--cached", "notes": "",
-    "rev-parse": "-q --abbrev-ref --short --verify --symbolic-full-name --show-toplevel --git-dir --show-prefix --show-cdup --is-inside-work-tree "
-    "--is-inside-git-dir --is-bare-repository --absolute-git-dir --git-common-dir --quiet --all --branches --tags --symbolic --not",
-    "ls-files": "-cdmoikstuvzf --cached --deleted --modified --others --ignored --stage --exclude-standard --exclude:T -x:T --full-name "
-    "--error-unmatch --abbrev --deduplicate --eol --directory --no-empty-directory --format:T",
+    "stash": _LOG,
+    "worktree": "--porcelain -vz --verbose",
+    "submodule": "--cached",
+    "notes": "",
+    "rev-parse": "-q --abbrev-ref --short --verify --symbolic-full-name --show-toplevel --git-dir --show-prefix --show-cdup "
+    "--is-inside-work-tree --is-inside-git-dir --is-bare-repository --absolute-git-dir --git-common-dir --quiet --all "
+    "--branches --tags --symbolic --not",
+    "ls-files": "-cdmoikstuvzf --cached --deleted --modified --others --ignored --stage --exclude-standard --exclude:T -x:T "
+    "--full-name --error-unmatch --abbrev --deduplicate --eol --directory --no-empty-directory --format:T",
     "ls-tree": "-drtlz --long --name-only --name-status --full-name --full-tree --abbrev --object-only --format:T",
-    "blame": _DIFF + " -ebflnstwM -L:T --porcelain --line-porcelain --date:T --since:T --show-email --show-name --show-number --incremental --root",
-    "describe": "--tags --all --always --dirty --long --abbrev:T --match:T --exclude:T --contains --exact-match --first-parent --candidates:T --broken",
-    "config": "-lz --list --get --get-all --get-regexp --show-origin --show-scope --name-only --local --global --system --null --type:T "
-    "--bool --int --path --default:T --get-urlmatch --includes --no-includes",
+    "blame": _DIFF + "  -ebflnstwM -L:T --porcelain --line-porcelain --date:T --since:T --show-email --show-name --show-number "
+    "--incremental --root",
+    "describe": "--tags --all --always --dirty --long --abbrev:T --match:T --exclude:T --contains --exact-match --first-parent "
+    "--candidates:T --broken",
+    "config": "-lz --list --get --get-all --get-regexp --show-origin --show-scope --name-only --local --global --system --null "
+    "--type:T --bool --int --path --default:T --get-urlmatch --includes --no-includes",
     "merge-base": "-a --all --octopus --is-ancestor --independent --fork-point",
-    "name-rev": "--tags --refs:T --all --name-only --always --no-undefined --exclude:T", "for-each-ref": "-sp --format:T --sort:T --count:T "
-    "--contains:T --no-contains:T --merged:T --no-merged:T --points-at:T --ignore-case",
-    "cat-file": "-tsep --batch-check --allow-unknown-type", "show-ref": "-dqs --head --heads --branches --tags --hash --verify --dereference --abbrev",
-    "symbolic-ref": "-q --short --quiet", "count-objects": "-vH --verbose --human-readable", "check-ignore": "-vnqz --verbose --no-index",
-    "check-attr": "-a --all", "verify-pack": "-vs", "var": "-l", "version": "--build-options",
-    "grep": "-nHhliLcwvEFGPIaqzWp -e:T -f:R -A:T -B:T -C:T -m:T --line-number --cached --untracked --name-only --files-with-matches --count --word-regexp "
-    "--ignore-case --invert-match --extended-regexp --fixed-strings --perl-regexp --heading --break --color --no-color --and --or --not "
-    "--all-match --max-depth:T --recursive --no-recursive --context:T --after-context:T --before-context:T --show-function "
-    "--function-context --open-files-in-pager:X -O:X --ext-grep:X --threads:T --null --only-matching -o --column --quiet --text",
+    "name-rev": "--tags --refs:T --all --name-only --always --no-undefined --exclude:T",
+    "for-each-ref": "-sp --format:T --sort:T --count:T --contains:T --no-contains:T --merged:T --no-merged:T --points-at:T "
+    "--ignore-case",
+    "cat-file": "-tsep --batch-check --allow-unknown-type",
+    "show-ref": "-dqs --head --heads --branches --tags --hash --verify --dereference --abbrev",
+    "symbolic-ref": "-q --short --quiet",
+    "count-objects": "-vH --verbose --human-readable",
+    "check-ignore": "-vnqz --verbose --no-index",
+    "check-attr": "-a --all",
+    "verify-pack": "-vs",
+    "var": "-l",
+    "version": "--build-options",
+    "grep": "-nHhliLcwvEFGPIaqzWp -e:T -f:R -A:T -B:T -C:T -m:T --line-number --cached --untracked --name-only "
+    "--files-with-matches --count --word-regexp --ignore-case --invert-match --extended-regexp --fixed-strings "
+    "--perl-regexp --heading --break --color --no-color --and --or --not --all-match --max-depth:T --recursive "
+    "--no-recursive --context:T --after-context:T --before-context:T --show-function --function-context "
+    "--open-files-in-pager:X -O:X --ext-grep:X --threads:T --null --only-matching -o --column --quiet --text",
 }  # fmt: skip
 """Commands that only look, and their options that keep it so."""
 
@@ -91,14 +115,12 @@ _RUNS = named(
 )
 """Run what they are told, or what the repository says."""
 
-_DANGEROUS = {
-    **dict.fromkeys(
-        ("--upload-pack", "--receive-pack", "--exec", "--extcmd", "--open-files-in-pager", "--ext-diff", "--config", "--textconv"), ""
-    ),
-    "--template": "",
-    "--pathspec-from-file": "",
-    "--edit": "",
-}
+_DANGEROUS = (
+    *("--upload-pack", "--receive-pack", "--exec", "--extcmd", "--open-files-in-pager", "--ext-diff", "--config", "--textconv"),
+    *("--template", "--pathspec-from-file"),
+)
+"""Options that run programs, or take what they do from a file."""
+
 _DANGEROUS_LETTERS = {
     "rebase": "x",
     "grep": "O",
@@ -193,24 +215,24 @@ def git_effects(simple: Simple, effects: Effects) -> None:
 def _dangers(call: GitCall, effects: Effects) -> None:
     if call.command in _RUNS and not (call.command in _FIRST_WORDS and _only_looks(call)):
         effects.hide(f"git {call.command} runs what it is told, or what the repository says")
-    letters = _DANGEROUS_LETTERS.get(call.command, "")
     texts = TEXT_OPTIONS.get(call.command, ())
     previous = ""
     for word in call.rest:
-        text = word.text
         if word.sort is not Sort.PLAIN and not (word.sort is Sort.ONE and previous in texts):
             effects.hide("a word of it is not known, and may be an option")
-        elif previous in texts:
-            pass
-        elif text == "--":
-            break
-        elif text.startswith("--"):
-            name = text.partition("=")[0]
-            if len(name) > 3 and any(option.startswith(name) for option in _DANGEROUS if option != "--edit"):
-                effects.hide(f"{name} may run a program")
-        elif text.startswith("-") and any(letter in letters for letter in text[1:]):
-            effects.hide(f"{text} may run a program")
-        previous = text
+        elif previous not in texts:
+            if word.text == "--":
+                break
+            if _runs(call.command, word.text):
+                effects.hide(f"{word.text} may run a program")
+        previous = word.text
+
+
+def _runs(command: str, option: str) -> bool:
+    if option.startswith("--"):
+        name = option.partition("=")[0]
+        return len(name) > 3 and any(each.startswith(name) for each in _DANGEROUS)
+    return option.startswith("-") and any(letter in _DANGEROUS_LETTERS.get(command, "") for letter in option[1:])
 
 
 def _only_looks(call: GitCall) -> bool:
@@ -228,21 +250,25 @@ def _looking(call: GitCall, given: Parsed, effects: Effects) -> None:
     for each in given.given:
         if each.option:
             take(effects, each, call.simple.folders)
-    if call.command == "diff" and given.has("--no-index"):
-        for word in operands:
-            effects.reads += touches(effects, word, call.simple.folders, whole=True)
     if call.command in _PRINTS_FILES:
-        _named_files(call, operands, effects)
-        effects.unseen = ("read",)
+        _printing(call, given, operands, effects)
     else:
         effects.known = not effects.opaque
     effects.harmless = not effects.opaque and not effects.writes
+    effects.known = effects.known and not effects.writes
+
+
+def _printing(call: GitCall, given: Parsed, operands: list[Word], effects: Effects) -> None:
+    """What it prints of files, named or not."""
+    effects.unseen = ("read",)
+    _named_files(call, operands, effects)
+    if given.has("--no-index"):
+        for word in operands:
+            effects.reads += touches(effects, word, call.simple.folders, whole=True)
     for each in given.given:
         if each.option == "-L":
             path = each.word.text.rpartition(":")[2]
             effects.reads += touches(effects, Word(raw=path, text=path, sort=each.word.sort), call.simple.folders)
-    if effects.writes:
-        effects.known = False
 
 
 def _kept_to_looking(call: GitCall, given: Parsed, operands: list[Word]) -> bool:

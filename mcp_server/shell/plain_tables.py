@@ -43,7 +43,11 @@ HARMLESS = {
     "seq": _g("T*", "-w -f:T -s:T --format:T --separator:T --equal-width", COREUTILS, sound=True, numbers=True),
     "basename": _g("T*", "-az -s:T --multiple --suffix:T --zero", COREUTILS, sound=True),
     "dirname": _g("T*", "-z --zero", COREUTILS, sound=True),
-    "realpath": _g("F*", "-eELmPqsz --canonicalize-existing --canonicalize-missing --no-symlinks --relative-to:F --relative-base:F", COREUTILS),
+    "realpath": _g(
+        "F*",
+        "-eELmPqsz --canonicalize-existing --canonicalize-missing --no-symlinks --relative-to:F --relative-base:F",
+        COREUTILS,
+    ),
     "readlink": _g("F*", "-femnqsvz --canonicalize --no-newline", COREUTILS),
     "whoami": _g("T*", "", COREUTILS),
     "id": _g("T*", "-aGgnruz", COREUTILS),
@@ -54,7 +58,11 @@ HARMLESS = {
     "hostname": _g("X*", "-dfisIA", "hostname(1); an operand sets the name"),
     "uptime": _g("T*", "-ps", "procps, uptime(1)"),
     "free": _g("T*", "-bkmghltw --human --total --wide", "procps, free(1)"),
-    "ps": _g("T*", "-AaefFjlrTuwxHhLMN -o:T -p:T -u:T -U:T -C:T -G:T -g:T --sort:T --no-headers --forest --pid:T --ppid:T", "procps, ps(1)"),
+    "ps": _g(
+        "T*",
+        "-AaefFjlrTuwxHhLMN -o:T -p:T -u:T -U:T -C:T -G:T -g:T --sort:T --no-headers --forest --pid:T --ppid:T",
+        "procps, ps(1)",
+    ),
     "printenv": _g("T*", "-0", COREUTILS),
     "date": _g("T*", "-uR -d:T -f:R -I -r:F --date:T --utc --universal --rfc-email --iso-8601 --rfc-3339:T --reference:F", COREUTILS),
     "tty": _g("T*", "-s", COREUTILS),
@@ -68,19 +76,47 @@ HARMLESS = {
         "--size --sort:T --time:T --time-style:T --hide:T --ignore:T --ignore-backups --format:T --indicator-style:T --width:T --hyperlink",
         COREUTILS,
     ),
-    "tree": _g("F*", "-adflxpsuhgDQFiJrtcUNqACnv -L:T -P:T -I:T --noreport --prune --gitignore --dirsfirst --du --filelimit:T -o:W", "tree(1)"),
+    "tree": _g(
+        "F*",
+        "-adflxpsuhgDQFiJrtcUNqACnv -L:T -P:T -I:T --noreport --prune --gitignore --dirsfirst --du --filelimit:T -o:W",
+        "tree(1)",
+    ),
     "stat": _g("F*", "-Lft -c:T --format:T --printf:T --dereference --file-system --terse", COREUTILS),
-    "du": _g("F*", "-0abcDhHklLmPsSx -B:T -d:T -t:T -X:R --all --apparent-size --total --human-readable --max-depth:T --summarize --si --exclude:T --exclude-from:R --one-file-system --block-size:T --threshold:T", COREUTILS),
-    "df": _g("F*", "-aBhHiklPTv -t:T -x:T --all --human-readable --inodes --local --print-type --total --type:T --exclude-type:T --output", COREUTILS),
-    "file": _g("R*", "-bhikLNprsvzZ0 -F:T -e:T -m:R -f:X --brief --mime --mime-type --mime-encoding --dereference --no-dereference --separator:T", "file(1)"),
-    "cat": _g("R*", "-AbeEnstTuv --show-all --number --number-nonblank --show-ends --show-tabs --squeeze-blank --show-nonprinting", COREUTILS),
+    "du": _g(
+        "F*",
+        "-0abcDhHklLmPsSx -B:T -d:T -t:T -X:R --all --apparent-size --total --human-readable --max-depth:T --summarize "
+        "--si --exclude:T --exclude-from:R --one-file-system --block-size:T --threshold:T",
+        COREUTILS,
+    ),
+    "df": _g(
+        "F*",
+        "-aBhHiklPTv -t:T -x:T --all --human-readable --inodes --local --print-type --total --type:T --exclude-type:T "
+        "--output",
+        COREUTILS,
+    ),
+    "file": _g(
+        "R*",
+        "-bhikLNprsvzZ0 -F:T -e:T -m:R -f:X --brief --mime --mime-type --mime-encoding --dereference --no-dereference "
+        "--separator:T",
+        "file(1)",
+    ),
+    "cat": _g(
+        "R*",
+        "-AbeEnstTuv --show-all --number --number-nonblank --show-ends --show-tabs --squeeze-blank --show-nonprinting",
+        COREUTILS,
+    ),
     "tac": _g("R*", "-br -s:T --before --regex --separator:T", COREUTILS),
     "rev": _g("R*", "-0", "util-linux, rev(1)"),
     "nl": _g("R*", "-p -b:T -d:T -f:T -h:T -i:T -l:T -n:T -s:T -v:T -w:T --body-numbering:T", COREUTILS),
     "head": _g("R*", "-qvz -n:T -c:T --lines:T --bytes:T --quiet --verbose", COREUTILS, numbers=True),
     "tail": _g("R*", "-qvzfFr -n:T -c:T -s:T --pid:T --lines:T --bytes:T --follow --retry --quiet --verbose", COREUTILS, numbers=True),
     "wc": _g("R*", "-cmlLw --bytes --chars --lines --words --max-line-length --total:T --files0-from:X", COREUTILS),
-    "cut": _g("R*", "-nsz -b:T -c:T -d:T -f:T --bytes:T --characters:T --delimiter:T --fields:T --complement --only-delimited --output-delimiter:T", COREUTILS),
+    "cut": _g(
+        "R*",
+        "-nsz -b:T -c:T -d:T -f:T --bytes:T --characters:T --delimiter:T --fields:T --complement --only-delimited "
+        "--output-delimiter:T",
+        COREUTILS,
+    ),
     "paste": _g("R*", "-sz -d:T --delimiters:T --serial", COREUTILS),
     "join": _g("R*", "-iz -a:T -e:T -j:T -o:T -t:T -v:T -1:T -2:T --header --check-order --nocheck-order", COREUTILS),
     "comm": _g("R*", "-123z --check-order --nocheck-order --output-delimiter:T --total", COREUTILS),
@@ -92,7 +128,11 @@ HARMLESS = {
         "--parallel:T --temporary-directory:T --buffer-size:T --sort:T --zero-terminated --batch-size:T --debug --merge",
         COREUTILS,
     ),
-    "uniq": _g("RW", "-cdDiuz -f:T -s:T -w:T --count --repeated --all-repeated --unique --ignore-case --skip-fields:T --skip-chars:T", COREUTILS),
+    "uniq": _g(
+        "RW",
+        "-cdDiuz -f:T -s:T -w:T --count --repeated --all-repeated --unique --ignore-case --skip-fields:T --skip-chars:T",
+        COREUTILS,
+    ),
     "shuf": _g("R*", "-erz -i:T -n:T -o:W --output:W --random-source:R --head-count:T --input-range:T --echo --repeat", COREUTILS),
     "fold": _g("R*", "-bs -w:T --width:T", COREUTILS),
     "fmt": _g("R*", "-cstu -w:T -p:T -g:T --width:T", COREUTILS),
@@ -121,7 +161,8 @@ HARMLESS = {
     "rg": _g(
         "TD*",
         "-iSsvwxclnNFUPoLhHIqaz0.u -e:T -f:R -g:T -A:T -B:T -C:T -t:T -T:T -m:T -M:T -d:T -r:T -j:T -E:T --files --hidden --no-ignore "
-        "--no-ignore-vcs --iglob:T --glob:T --type:T --type-not:T --type-list --regexp:T --file:R --ignore-case --smart-case --case-sensitive "
+        "--no-ignore-vcs --iglob:T --glob:T --type:T --type-not:T --type-list --regexp:T --file:R --ignore-case "
+        "--smart-case --case-sensitive "
         "--invert-match --word-regexp --count --count-matches --line-number --no-line-number --heading --no-heading --color:T --colors:T "
         "--context:T --after-context:T --before-context:T --max-count:T --max-depth:T --maxdepth:T --max-filesize:T --max-columns:T "
         "--multiline --multiline-dotall --only-matching --files-with-matches --files-without-match --fixed-strings --json --no-messages "
@@ -152,7 +193,12 @@ WRITERS = {
     "truncate": _g("W*", "-co -s:T -r:F --size:T --reference:F --no-create --io-blocks", COREUTILS),
     "mkdir": _g("W*", "-pvZ -m:T --parents --mode:T --verbose", COREUTILS),
     "rmdir": _g("W*", "-pv --parents --verbose --ignore-fail-on-non-empty", COREUTILS),
-    "rm": _g("W*", "-dfiIrRv --force --recursive --dir --verbose --interactive --one-file-system --preserve-root --no-preserve-root", COREUTILS),
+    "rm": _g(
+        "W*",
+        "-dfiIrRv --force --recursive --dir --verbose --interactive --one-file-system --preserve-root "
+        "--no-preserve-root",
+        COREUTILS,
+    ),
     "unlink": _g("W*", "", COREUTILS),
     "shred": _g("W*", "-fuvxz -n:T -s:T --remove --zero --iterations:T", COREUTILS),
     "mkfifo": _g("W*", "-m:T --mode:T", COREUTILS),
@@ -179,13 +225,27 @@ WRITERS = {
         "--target-directory:C --no-target-directory --verbose",
         COREUTILS,
     ),
-    "install": _g("D*W", "-bcCdDpTvsZ -g:T -m:T -o:T -t:C -S:T --strip-program:X --mode:T --owner:T --group:T --target-directory:C --directory", COREUTILS),
+    "install": _g(
+        "D*W",
+        "-bcCdDpTvsZ -g:T -m:T -o:T -t:C -S:T --strip-program:X --mode:T --owner:T --group:T --target-directory:C "
+        "--directory",
+        COREUTILS,
+    ),
     "split": _g("RX*", "-dexu -a:T -b:T -C:T -l:T -n:T -t:T --filter:X --additional-suffix:T", COREUTILS),
     **dict.fromkeys(
         ("gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd"),
-        _g("B*", "-cdfhklnNqrtvzT0123456789 -S:T --stdout --decompress --keep --force --fast --best --list --test --verbose --threads:T", "gzip(1), bzip2(1), xz(1), zstd(1)"),
+        _g(
+            "B*",
+            "-cdfhklnNqrtvzT0123456789 -S:T --stdout --decompress --keep --force --fast --best --list --test --verbose "
+            "--threads:T",
+            "gzip(1), bzip2(1), xz(1), zstd(1)",
+        ),
     ),
-    "patch": _g("BR*", "-bcEeflNnRstTuvZ -p:T -i:R -o:W -d:X -r:W -z:T -B:T -F:T --dry-run --input:R --output:W --strip:T --reverse", "GNU patch; an operand-less one writes what the patch names"),
+    "patch": _g(
+        "BR*",
+        "-bcEeflNnRstTuvZ -p:T -i:R -o:W -d:X -r:W -z:T -B:T -F:T --dry-run --input:R --output:W --strip:T --reverse",
+        "GNU patch; an operand-less one writes what the patch names",
+    ),
     "curl": _g(
         "U*",
         "-0aBfgGiIjklLMnNpqRsSvZ#46O -o:W -D:W -c:W -b:R -d:T -F:T -T:R -K:X -H:T -A:T -e:T -u:T -U:T -x:U -X:T -m:T -w:T -y:T -Y:T -z:T "
@@ -199,7 +259,8 @@ WRITERS = {
     "wget": _g(
         "U*",
         "-cdqvSN46 -nv -nc -O:W -o:W -a:W -P:C -i:X -e:X -t:T -T:T -U:T --output-document:W --output-file:W --append-output:W "
-        "--directory-prefix:C --input-file:X --execute:X --config:X --use-askpass:X --quiet --continue --timeout:T --tries:T --user-agent:T --header:T --post-data:T "
+        "--directory-prefix:C --input-file:X --execute:X --config:X --use-askpass:X --quiet --continue --timeout:T "
+        "--tries:T --user-agent:T --header:T --post-data:T "
         "--post-file:R --no-verbose --no-check-certificate --show-progress --content-on-error --save-cookies:W --load-cookies:R "
         "--spider --server-response --max-redirect:T --method:T --body-data:T --body-file:R --progress:T",
         "GNU Wget 1.24 manual",

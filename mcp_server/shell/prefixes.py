@@ -22,7 +22,7 @@ ARITY = {
         "pytest ruff mypy black eslint prettier tsc jest vitest ls cat head tail grep rg find wc mkdir touch cp tee"
     ), 1),
     **dict.fromkeys(named(
-        "gofmt rustc ctest ninja clang-format shellcheck hadolint jq diff sort tree stat file which ps curl wget"
+        "echo printf gofmt rustc ctest ninja clang-format shellcheck hadolint jq diff sort tree stat file which ps curl wget"
     ), 1),
     **dict.fromkeys(named("python python3 node ruby perl php lua bash sh zsh java Rscript julia deno"), 2),
 }  # fmt: skip

@@ -185,15 +185,7 @@ class _Reader:
             effects = by_table(simple, name) or _untold(simple, name)
         if "/" in written and not any(written == f"{folder}{name}" for folder in SYSTEM):
             effects.known = effects.harmless = False
-        if any(word.matched and word.text.startswith("-") for word in simple.words):
-            effects.hide("the name of a file looks like an option")
-        if name in prefixes.INTERPRETERS and not _has_script(simple):
-            effects.hide("it runs what it is fed")
-        for one in simple.assigned:
-            if steers_programs(one.name):
-                effects.hide(f"setting {one.name} may change what programs do")
-        if simple.words[0].sort is not Sort.PLAIN:
-            effects.hide("which program it runs cannot be told")
+        _doubts(simple, name, effects)
         return effects
 
     def _hidden(self, simple: Simple, effects: Effects, held: Inside) -> None:
@@ -233,6 +225,19 @@ class _Reader:
             unseen=effects.unseen,
             offer=prefixes.offered(simple.words, text) if plain else "",
         )
+
+
+def _doubts(simple: Simple, name: str, effects: Effects) -> None:
+    """What may make it do something else than its words say."""
+    if any(word.matched and word.text.startswith("-") for word in simple.words):
+        effects.hide("the name of a file looks like an option")
+    if name in prefixes.INTERPRETERS and not _has_script(simple):
+        effects.hide("it runs what it is fed")
+    for one in simple.assigned:
+        if steers_programs(one.name):
+            effects.hide(f"setting {one.name} may change what programs do")
+    if simple.words[0].sort is not Sort.PLAIN:
+        effects.hide("which program it runs cannot be told")
 
 
 def _has_script(simple: Simple) -> bool:

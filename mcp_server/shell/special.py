@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mcp_server.shell.effects import Effects, take, touches
 from mcp_server.shell.model import Simple, Sort, Touch, Word
-from mcp_server.shell.options import Grammar, Role, options, parsed
+from mcp_server.shell.options import Grammar, Parsed, Role, options, parsed
 from mcp_server.shell.words import named
 
 # ---- find ---------------------------------------------------------------------------------------
@@ -125,24 +125,30 @@ def _tar(simple: Simple, effects: Effects) -> None:
     for each in given.given:
         if each.role in (Role.CODE, Role.READ, Role.WRITE):
             take(effects, each, simple.folders)
-    archives = [each for each in given.given if each.option in ("-f", "--file")]
-    if any(":" in each.word.text for each in archives):
-        effects.hide("it may reach another machine")
-    folders = [each.word for each in given.given if each.option in ("-C", "--directory")]
     making = given.has("-c", "--create", "-r", "--append", "-u", "--update", "--delete")
-    for each in archives:
-        (effects.writes if making else effects.reads).extend(touches(effects, each.word, simple.folders))
+    taking = given.has("-x", "--extract", "--get") and not given.has("-O", "--to-stdout")
+    for each in given.given:
+        if each.option in ("-f", "--file"):
+            (effects.writes if making else effects.reads).extend(touches(effects, each.word, simple.folders))
+            if ":" in each.word.text:
+                effects.hide("it may reach another machine")
+    folders = [each.word for each in given.given if each.option in ("-C", "--directory")]
+    _packed(simple, given, effects, folders, making=making, taking=taking)
+    effects.harmless = effects.known and given.has("-t", "--list") and not effects.writes
+    # What lies in an archive, and where a link in it leads, no word says.
+    effects.known = effects.harmless
+    effects.links = taking
+
+
+def _packed(simple: Simple, given: Parsed, effects: Effects, folders: list[Word], *, making: bool, taking: bool) -> None:
+    """What goes into an archive, or comes out of it."""
     if making and not folders:
         for each in given.given:
             if not each.option:
                 effects.reads += touches(effects, each.word, simple.folders, whole=True)
-    if given.has("-x", "--extract", "--get") and not given.has("-O", "--to-stdout"):
+    if taking:
         for word in folders or [Word(raw=".", text=".")]:
             effects.writes += [replace(each, some=True) for each in touches(effects, word, simple.folders, whole=True)]
-    effects.harmless = effects.known and given.has("-t", "--list") and not effects.writes
-    # What lies in an archive, and where a link in it leads, no word says.
-    effects.known = effects.harmless
-    effects.links = given.has("-x", "--extract", "--get")
 
 
 def _dd(simple: Simple, effects: Effects) -> None:
@@ -185,22 +191,14 @@ def sed_is_plain(script: str) -> bool:
 
 
 def _sed(simple: Simple, effects: Effects) -> None:
-    words = list(simple.words[1:])
-    in_place = [word for word in words if word.sort is Sort.PLAIN and _in_place(word.text)]
-    kept: list[Word] = []
-    for word in words:
-        if word not in in_place:
-            kept.append(word)
-        elif letters := re.match(r"-([nErsuz]+)i", word.text):
-            kept.append(Word(raw=word.raw, text=f"-{letters.group(1)}"))
-    given = parsed(tuple(kept), _SED)
+    in_place = [word for word in simple.words[1:] if word.sort is Sort.PLAIN and _in_place(word.text)]
+    kept = tuple(each for word in simple.words[1:] if (each := _without_in_place(word, in_place)) is not None)
+    given = parsed(kept, _SED)
     if given.has("-e", "--expression", "-f", "--file"):
-        given = parsed(tuple(kept), Grammar(operands="R*", options=_SED.options, source=_SED.source))
+        given = parsed(kept, Grammar(operands="R*", options=_SED.options, source=_SED.source))
     _seen(effects, given.unknown_options, simple)
     effects.harmless = effects.known
-    scripts = [each.word for each in given.given if each.option in ("-e", "--expression")] or [
-        each.word for each in given.given if each.role is Role.TEXT and not each.option
-    ]
+    scripts = [each.word for each in given.given if each.role is Role.TEXT and each.option in ("", "-e", "--expression")]
     if not all(word.sort is Sort.PLAIN and sed_is_plain(word.text) for word in scripts):
         effects.hide("its script may run programs or write files")
     for each in given.given:
@@ -209,8 +207,16 @@ def _sed(simple: Simple, effects: Effects) -> None:
     if in_place:
         effects.harmless = False
         effects.writes += effects.reads
-        if any(not word.text.endswith("i") and word.text != "--in-place" for word in in_place):
-            effects.known = False  # a suffix keeps copies beside
+        # A suffix keeps copies beside.
+        effects.known = effects.known and all(word.text.endswith("i") or word.text == "--in-place" for word in in_place)
+
+
+def _without_in_place(word: Word, in_place: list[Word]) -> Word | None:
+    """`-ni` without its `i`; nothing where nothing is left."""
+    if word not in in_place:
+        return word
+    letters = re.match(r"-([nErsuz]+)i", word.text)
+    return None if letters is None else Word(raw=word.raw, text=f"-{letters.group(1)}")
 
 
 def _in_place(text: str) -> bool:

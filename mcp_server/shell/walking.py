@@ -105,13 +105,8 @@ class Walk:
             case "negated_command":
                 _, after = self.sequence([child for child in node.children if child.type != "!"], folders)
                 return after, after
-            case "subshell":
-                self.sequence(node.children, folders)
-                return folders, folders
-            case "variable_assignment" | "variable_assignments":
-                return self._bindings.assignments(node, folders)
-            case "test_command":
-                return self._bindings.test(node, folders)
+            case "variable_assignment" | "variable_assignments" | "test_command" | "declaration_command" | "unset_command":
+                return self._bindings.take(node, folders)
             case _:
                 return self._compound(node, folders)
 
@@ -122,17 +117,15 @@ class Walk:
                 return folders, folders
             case "compound_statement" | "do_group":
                 return self.sequence(node.children, folders)
+            case "subshell":
+                self.sequence(node.children, folders)
+                return folders, folders
             case "if_statement":
                 return self._if(node, folders)
             case "while_statement" | "for_statement":
                 return self._loop(node, folders)
             case "case_statement":
                 return self._case(node, folders)
-            case "declaration_command":
-                return self._bindings.declaration(node, folders)
-            case "unset_command":
-                self._bindings.unset(node)
-                return folders, folders
             case "function_definition":
                 self.problem("it defines a function, which may stand for any command")
                 self.sequence([child for child in node.children if child.type not in ("word", "function")], folders)
@@ -312,19 +305,20 @@ class Walk:
         """Builtins that change what the rest of the line means."""
         name, rest = words[0].text, words[1:]
         if name in ("command", "builtin", "time"):
-            name = next((word.text for word in rest if word.text in STEERING or word.text in MOVING or word.text == "read"), name)
-            if name in MOVING or name == "read":
-                self.problem("the folder it changes to cannot be told" if name in MOVING else "it sets what cannot be told")
-        if name == "set" and all(word.text in HARMLESS_SET for word in rest):
-            return
-        if name in STEERING:
+            name = next((word.text for word in rest if word.text in STEERING or word.text in (*MOVING, "read")), name)
+            if name in (*MOVING, "read"):
+                self.problem(f"what {name} changes cannot be told")
+        if name in STEERING and not (name == "set" and all(word.text in HARMLESS_SET for word in rest)):
             self.problem(f"{name} changes what the rest of the line means")
-        elif name == "read" and words[0].text == "read":
-            for word in rest:
-                if word.sort is Sort.PLAIN and _NAME.match(word.text):
-                    self._bindings.sets(word.text)
-                elif word.sort is not Sort.PLAIN or not word.text.startswith("-") or word.text.startswith(("-a", "-i")):
-                    self.problem("it sets what cannot be told")
+        elif name == "read":
+            self._reads(rest)
+
+    def _reads(self, words: list[Word]) -> None:
+        for word in words:
+            if word.sort is Sort.PLAIN and _NAME.match(word.text):
+                self._bindings.sets(word.text)
+            elif word.sort is not Sort.PLAIN or not word.text.startswith("-") or word.text.startswith(("-a", "-i")):
+                self.problem("it sets what cannot be told")
 
     def _moved(self, simple: Simple) -> Place:
         folders = simple.folders

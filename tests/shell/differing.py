@@ -3,7 +3,7 @@
 import os
 import posixpath
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcp_server.errors import ToolFailure
@@ -29,20 +29,20 @@ class Tally:
     refused: int = 0
     runs: int = 0
     changes: int = 0
-    missed: list[str] | None = None
+    missed: list[str] = field(default_factory=list[str])
 
 
 def campaign(seed: int, count: int, folder: Path) -> Tally:
     """Try so many lines."""
     made = Lines(seed)
-    tally = Tally(missed=[])
+    tally = Tally()
     while tally.lines < count:
         lines = [made.line() for _ in range(min(BATCH, count - tally.lines))]
         places = laid_out(lines, folder)
         # Patterns are looked up as the folders are before the lines run.
         readings = [_read(line, str(place), folder) for line, place in zip(lines, places, strict=True)]
         for done, reading in zip(executed(lines, folder), readings, strict=True):
-            _compare(done, reading, tally)
+            compared(done, reading, tally)
     return tally
 
 
@@ -53,7 +53,8 @@ def _read(line: str, place: str, folder: Path) -> Reading | None:
         return None
 
 
-def _compare(done: Done, reading: Reading | None, tally: Tally) -> None:
+def compared(done: Done, reading: Reading | None, tally: Tally) -> None:
+    """Count one line."""
     tally.lines += 1
     if reading is None:
         tally.refused += 1
@@ -72,7 +73,6 @@ def _compare(done: Done, reading: Reading | None, tally: Tally) -> None:
 
 
 def _miss(tally: Tally, done: Done, what: str, reading: Reading) -> None:
-    assert tally.missed is not None
     tally.missed.append(f"{done.line!r}: {what}, seen: {[v.text for v in reading.commands]} {[t.text for t in reading.writes]}")
 
 

@@ -1,7 +1,8 @@
 """What bash really does with lines: every program that it runs, and every file that it changes.
 
 Many lines a start of bash, each in a folder of its own. Programs are not found, so that bash calls a function instead, which
-writes down the words; of known writers it then runs the real one, of wrappers the command inside. Everything happens in a temporary folder.
+writes down the words; of known writers it then runs the real one, of wrappers the command inside. Everything happens in a temporary
+folder, with bounds on time and on the length of files: a line may well read what it writes.
 """
 
 import os
@@ -35,14 +36,15 @@ command_not_found_handle() {
             unset 'rest[-1]'
             for one in $("$REAL/find" "${at[@]}"); do "${rest[@]/\{\}/$one}"; done
         else "$REAL/find" "${at[@]}"; fi ;;
-    cp|mv|rm|touch|mkdir|tee|sort|cat|truncate|ln|dd|sed|chmod|install|uniq|ls|tar|head|rmdir|split) shift; "$REAL/$name" "$@" 2>/dev/null ;;
+    cp|mv|rm|touch|mkdir|tee|sort|cat|truncate|ln|dd|sed|chmod|install|uniq|ls|tar|head|rmdir|split)
+        shift; "$REAL/$name" "$@" 2>/dev/null ;;
     esac
     return $(( $# %% 2 ))
 }
-PATH=/nowhere
+PATH=/nowhere FUNCNEST=20
 for folder in "$1"/*/; do
     line=; IFS= read -r -d '' line < "$folder/line"
-    (cd "$folder/over/work" && exec 9>"$folder/log" </dev/null >/dev/null 2>&1 && unset REAL_NONE && eval "$line"; wait)
+    (cd "$folder/over/work" && ulimit -f 200 -t 2 && exec 9>"$folder/log" </dev/null >/dev/null 2>&1 && eval "$line"; wait)
 done
 """
 

@@ -5,30 +5,32 @@ import random
 PROGRAMS = ("foo", "bar", "git", "make", "npm")
 """Stubs: they are only written down."""
 
-DEPTH = 3
+DEPTH = 2
 FILES = ("a", "b", "c.txt", "d.txt", "sub/e")
 TARGETS = ("n1", "n2", "sub/n3", "'n 4'", '"n5"', "a", "sub/../n6", "c.txt")
 WORDS = (
-    *(
-        "x",
-        "-v",
-        "'q r'",
-        '"s t"',
-        "$'u v'",
-        "w\\ x",
-        "{1,2}",
-        "y{a,b}",
-        "$HOME",
-        '"$HOME/z"',
-        "$v",
-        '"$v"',
-        "*.txt",
-        "'*'",
-        "~",
-        "#x",
-        "x#y",
-    ),
-    *("$((1+2))", "a=b", "--long=1", "''", "é", "[x]", "!", "\\;", "'a;b'", '"a|b"', "'`x`'", "-"),
+    *("x", "-v", "'q r'", '"s t"', "$'u v'", "w\\ x", "{1,2}", "y{a,b}", "$HOME", '"$HOME/z"', "*.txt", "'*'", "~"),
+    *("#x", "x#y", "$((1+2))", "a=b", "--long=1", "''", "é", "[x]", "!", "\\;", "'a;b'", '"a|b"', "'`x`'", "-"),
+)
+WRAPPERS = (*("sudo", "nice", "nohup", "timeout 5", "env", "env X=1", "time", "command", "exec", "bash -c", "eval", "xargs", "setsid"),)
+ALONE = (*("v=1", "v=$HOME", "v=x w=y", "v='a b'", "v=$(foo v)", "export CI=1", "> n7", "[ -f a ]", "[[ -f a ]]", "test -d sub"),)
+MOVES = ("cd sub", "cd ..", "cd .", "cd 'sub'", "cd missing", "cd sub/deep", 'cd "sub"')
+REDIRECTS = (
+    *("> TARGET", ">TARGET", ">> TARGET", "2> TARGET", "&> TARGET", ">| TARGET", "2>&1", "> /dev/null", "2>/dev/null"),
+    *("< a", ">&2", "&>> TARGET", "3> TARGET", ">& TARGET", "<> TARGET"),
+)
+COMPOUNDS = (
+    *("(@\n)", "(@\n)", "{ @\n}", "{ @\n}", "if @\nthen @\nfi", "if @\nthen @\nelif @\nthen @\nelse @\nfi"),
+    *("for i in 1 'x y'; do @\ndone", "while @\ndo @\nbreak; done", "until @\ndo @\nbreak; done"),
+    *("case a in a) @\n;; b|c) @\n;; esac", "fn() { @\n}; fn"),
+)
+WRITERS = (
+    *("cp FILE TARGET", "cp FILE sub", "mv FILE TARGET", "rm FILE", "rm -r sub", "touch TARGET", "mkdir -p TARGET/m", "tee TARGET"),
+    *("tee -a TARGET", "sort -o TARGET FILE", "sort FILE", "cat FILE", "truncate -s 0 TARGET", "ln -s FILE n0", "ln FILE n0"),
+    *("dd if=a of=TARGET", "sed -i s/x/y/ FILE", "sed s/x/y/ FILE", "chmod 600 FILE", "install FILE TARGET", "rm *.txt"),
+    *("cp *.txt sub", "cp *.txt sub -v", "uniq FILE TARGET", "touch TARGET x*", "touch TARGET $v", "find . -name '*.txt' -delete"),
+    *("find sub -type f -exec rm {} +", "find . -name a -exec foo {} \\;", "ls -a", "cp -t sub a b", "mv a b sub", "tar cf TARGET sub"),
+    *("mkdir -p sub/{x,y}", "head -1 FILE", "rmdir sub/empty", "split a TARGET", "tee TARGET n1", "pwd"),
 )
 
 
@@ -65,36 +67,16 @@ class Lines:
         if depth > 0 and self.chance(0.15):
             return self.compound(depth - 1) + self.redirects(0.3)
         if self.chance(0.08):
-            return self.pick("cd sub", "cd ..", "cd .", "cd 'sub'", "cd missing", "cd sub/deep", 'cd "sub"')
+            return self.pick(*MOVES)
         if self.chance(0.06):
-            return self.pick(
-                "v=1", "v=$HOME", "v=x w=y", "v='a b'", "v=$(foo v)", "export CI=1", "> n7", "[ -f a ]", "[[ -f a ]]", "test -d sub"
-            )
+            return self.pick(*ALONE)
         return self.simple(depth)
 
     def compound(self, depth: int) -> str:
-        def inner() -> str:
-            return self.statements(depth)
-
-        match self.pick("sub", "sub", "brace", "brace", "if", "else", "for", "while", "case", "until", "function"):
-            case "sub":
-                return f"({inner()}\n)"
-            case "brace":
-                return f"{{ {inner()}\n}}"
-            case "if":
-                return f"if {inner()}\nthen {inner()}\nfi"
-            case "else":
-                return f"if {inner()}\nthen {inner()}\nelif {inner()}\nthen {inner()}\nelse {inner()}\nfi"
-            case "for":
-                return f"for i in 1 'x y'; do {inner()}\ndone"
-            case "while":
-                return f"while {inner()}\ndo {inner()}\nbreak; done"
-            case "until":
-                return f"until {inner()}\ndo {inner()}\nbreak; done"
-            case "case":
-                return f"case a in a) {inner()}\n;; b|c) {inner()}\n;; esac"
-            case _:
-                return f"fn() {{ {inner()}\n}}; fn"
+        made = self.pick(*COMPOUNDS)
+        while "@" in made:
+            made = made.replace("@", self.statements(depth), 1)
+        return made
 
     def simple(self, depth: int) -> str:
         made = self.program(depth)
@@ -109,9 +91,7 @@ class Lines:
         return made
 
     def wrapped(self, made: str) -> str:
-        wrapper = self.pick(
-            "sudo", "nice", "nohup", "timeout 5", "env", "env X=1", "time", "command", "exec", "bash -c", "eval", "xargs", "setsid"
-        )
+        wrapper = self.pick(*WRAPPERS)
         if wrapper in ("bash -c", "eval"):
             return f"{wrapper} {quoted(made)}"
         return f"{wrapper} {made}"
@@ -119,15 +99,9 @@ class Lines:
     def program(self, depth: int) -> str:
         if self.chance(0.45):
             return f"{self.spelt(self.pick(*PROGRAMS))}{self.words(depth)}"
-        target, file = self.pick(*TARGETS), self.pick(*FILES)
-        name, rest = self.pick(
-            f"cp {file} {target}", f"cp {file} sub", f"mv {file} {target}", f"rm {file}", "rm -r sub", f"touch {target}", f"mkdir -p {target}/m",
-            f"tee {target}", f"tee -a {target}", f"sort -o {target} {file}", f"sort {file}", f"cat {file}", f"truncate -s 0 {target}",
-            f"ln -s {file} n0", f"ln {file} n0", f"dd if=a of={target}", f"sed -i s/x/y/ {file}", f"sed s/x/y/ {file}", f"chmod 600 {file}",
-            f"install {file} {target}", "rm *.txt", f"cp *.txt sub {self.pick('', '-v')}", f"uniq {file} {target}", f"touch {target} {self.word(0)}",
-            "find . -name '*.txt' -delete", "find sub -type f -exec rm {} +", "find . -name a -exec foo {} \\;", "ls -a", "cp -t sub a b", "mv a b sub",
-            f"tar cf {target} sub", "mkdir -p sub/{x,y}", f"head -1 {file}", "rmdir sub/empty", f"split a {target}", f"tee {target} n1",
-        ).split(" ", 1) if self.chance(0.97) else ("pwd", "")  # fmt: skip
+        name, _, rest = self.pick(*WRITERS).partition(" ")
+        while "FILE" in rest or "TARGET" in rest:
+            rest = rest.replace("TARGET", self.pick(*TARGETS), 1).replace("FILE", self.pick(*FILES), 1)
         return f"{self.spelt(name)} {rest}"
 
     def spelt(self, name: str) -> str:
@@ -142,16 +116,14 @@ class Lines:
         if depth > 0 and self.chance(0.08):
             inner = self.statements(depth - 1)
             return self.pick(f"$({inner}\n)", f'"$({inner}\n)"', f'"x$({inner}\n)y"', f"<({inner}\n)", "`foo tick`")
+        if self.chance(0.03):
+            return self.pick("$v", '"$v"', '"${v:-x}"', "${v%x}")
         return self.pick(*WORDS)
 
     def redirects(self, share: float) -> str:
         made = ""
         while self.chance(share):
-            target = self.pick(*TARGETS)
-            made += " " + self.pick(
-                f"> {target}", f">{target}", f">> {target}", f"2> {target}", f"&> {target}", f">| {target}", "2>&1", "> /dev/null", "2>/dev/null",
-                "< a", ">&2", f"&>> {target}", f"3> {target}", f">& {target}", f"<> {target}",
-            )  # fmt: skip
+            made += " " + self.pick(*REDIRECTS).replace("TARGET", self.pick(*TARGETS))
         return made
 
 
