@@ -125,6 +125,8 @@ class PlainValue:
     """A value that is compared as text: a URL, a query, a tool's name, `*`."""
 
     text: str
+    note: str = ""
+    """What else a person who is asked must see of it; no rule looks at it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -65,6 +65,9 @@ class Preparing:
         def closings(permission: str, paths: Sequence[PathValue]) -> Sequence[frozenset[str]]:
             return [said_against(look.authority, permission, path) for path in paths]
 
+        def allowed(request: Request) -> bool:
+            return decide(look.authority, (request,)).action is Action.ALLOW
+
         return SessionContext(
             session_id=work.session.id,
             session_path=look.standing.path,
@@ -73,6 +76,7 @@ class Preparing:
             store=self._deployment.store,
             readable=readable,
             closings=closings,
+            allowed=allowed,
             progress=work.progress,
             environment=self._deployment.environment,
             call=work.call,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from mcp_server.policy.explain import reasons
 from mcp_server.policy.offers import Offered, offers, roles
-from mcp_server.policy.values import Action, Mode
+from mcp_server.policy.values import Action, Mode, PlainValue
 from mcp_server.policy.verdicts import SessionId, Verdict
 from mcp_server.records import (
     ApprovalSubject,
@@ -90,6 +90,7 @@ class Prompting:
             digest=digest,
             subject=subject,
             created_at=now,
+            once_seconds=self._deployment.limits.once_seconds,
             background=work.background,
         )
         opened = events.prompted(now, prompt, work.call.tool, "opened")
@@ -154,7 +155,10 @@ def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
         because=reasons(verdict, mode),
         asks=verdict.asks,
         offers=tuple(offer for offer in made if not others or offer.choice in (Choice.DENY, Choice.DENY_SESSION)),
-        notes=tuple(f"only somebody in the role `{role}` may allow it, and no answer given here can show that" for role in others),
+        notes=(
+            *dict.fromkeys(part.value.note for part in asking if isinstance(part.value, PlainValue) and part.value.note),
+            *(f"only somebody in the role `{role}` may allow it, and no answer given here can show that" for role in others),
+        ),
     )
 
 

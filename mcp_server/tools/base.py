@@ -64,6 +64,8 @@ class ToolContext:
     closings: Callable[[str, Sequence[PathValue]], Sequence[frozenset[str]]] | None = None
     """For each path, the denies and asks that rules say of it under this permission, whatever a person ruled since.
     None: nobody can say."""
+    allowed: Callable[[Request], bool] | None = None
+    """Would this be allowed now without asking anybody? None: nobody can say."""
     judged: tuple[Request, ...] = ()
     """What the gate let through, exactly as `requests` returned it. `run` compares it with what the call comes to now,
     so that a link swapped in between is not followed; a call that was not judged does not run."""
