@@ -9,10 +9,10 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from threading import Timer
+from threading import Lock, Timer
 
 from mcp_server.settings.places import private_folder
 
@@ -27,6 +27,8 @@ class Placeholders:
     def __init__(self, folder: Path, linger: float = LINGER_SECONDS) -> None:
         self._folder = folder
         self._linger = linger
+        self._lock = Lock()
+        self._pending = False
 
     def put(self, paths: Sequence[str]) -> "Placed":
         """Make those that are absent, and hold them, and those that another command has made, until `Placed.take`.
@@ -35,9 +37,21 @@ class Placeholders:
             OSError: One cannot be made.
         """
         private_folder(self._folder)
-        placed = Placed(self._folder, paths, self._linger)
+        placed = Placed(self._folder, paths, self._sweep_soon if self._linger else None)
         placed.hold()
         return placed
+
+    def _sweep_soon(self) -> None:
+        """Once for all commands that end within the second. No daemon: a server that ends waits it out, so that nothing stays."""
+        with self._lock:
+            if not self._pending:
+                self._pending = True
+                Timer(self._linger, self._sweep_now).start()
+
+    def _sweep_now(self) -> None:
+        with self._lock:
+            self._pending = False
+        self.sweep()
 
     def sweep(self) -> tuple[str, ...]:
         """Take away what no running command holds. Returns what was taken away."""
@@ -47,10 +61,10 @@ class Placeholders:
 class Placed:
     """One command's hold."""
 
-    def __init__(self, folder: Path, paths: Sequence[str], linger: float) -> None:
+    def __init__(self, folder: Path, paths: Sequence[str], later: Callable[[], None] | None) -> None:
         self._folder = folder
         self._paths = tuple(paths)
-        self._linger = linger
+        self._later = later
         self._held: int | None = None
         self.made: tuple[str, ...] = ()
         """Those of the paths that are placeholders, whoever made them."""
@@ -63,6 +77,7 @@ class Placed:
             self._held = os.open(self._folder / f"{name}.json", os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             known = _made(self._folder)
+            ours = self._folder / f"{name}.json"
             self.made = tuple(path for path in self._paths if not os.path.lexists(path) or (path in known and _empty(path)))
             os.write(self._held, json.dumps(self.made).encode())
             try:
@@ -72,15 +87,15 @@ class Placed:
             except OSError:
                 self._release()
                 raise
+            _take_over(self._folder, ours, set(self.made))
 
     def take(self) -> None:
         """The command has ended. May be called twice."""
         if self._held is None:
             return
-        if self._linger:
+        if self._later is not None:
             self._let_go()
-            # No daemon: a server that ends waits the second, so that nothing stays behind.
-            Timer(self._linger, sweep, (self._folder,)).start()
+            self._later()
         else:
             with _alone(self._folder):
                 self._release()
@@ -133,6 +148,14 @@ def _empty(path: str) -> bool:
         return not os.listdir(path)
     except OSError:
         return False
+
+
+def _take_over(folder: Path, ours: Path, made: set[str]) -> None:
+    """Drop the ledgers of commands that have ended where this one names all that they did: it answers for it now."""
+    for ledger in folder.glob("*.json"):
+        with suppress(FileNotFoundError):
+            if ledger != ours and not _is_held(ledger) and set(_read(ledger)) <= made:
+                ledger.unlink()
 
 
 def _take_away(folder: Path) -> tuple[str, ...]:

@@ -38,10 +38,9 @@ class Tree:
 
     def alive(self) -> set[Seen]:
         """Those running now, and remembered from now on."""
-        table = _processes()
         if self.own is not None:
-            own = self.own([seen.pid for seen in table])
-            return {seen for seen in table if seen.pid in own}
+            return set(_processes(self.own([int(name) for name in os.listdir(PROC) if name.isdigit()])))
+        table = _processes(int(name) for name in os.listdir(PROC) if name.isdigit())
         mine = {seen for seen in self.known if seen in table}
         for seen, (parent, group, session) in table.items():
             if self.leader in (seen.pid, parent, group, session) or _marked(seen.pid, self.mark) or _writes(seen.pid, self.pipe):
@@ -64,18 +63,15 @@ def send(processes: Iterable[Seen], number: signal.Signals) -> None:
             os.kill(seen.pid, number)
 
 
-def _processes() -> dict[Seen, tuple[int, int, int]]:
-    """Every process but zombies: parent, group and session."""
+def _processes(pids: Iterable[int]) -> dict[Seen, tuple[int, int, int]]:
+    """Those that run, zombies left out: parent, group and session."""
     table: dict[Seen, tuple[int, int, int]] = {}
-    for name in os.listdir(PROC):
-        if not name.isdigit():
-            continue
+    for pid in pids:
         with suppress(OSError, IndexError):
             # The name in brackets may hold spaces and brackets; what follows the last one is numbers.
-            fields = (PROC / name / "stat").read_bytes().rpartition(b")")[2].split()
+            fields = (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
             if fields[0] not in _ENDED:
-                started = fields[19].decode()
-                table[Seen(int(name), started)] = (int(fields[1]), int(fields[2]), int(fields[3]))
+                table[Seen(pid, fields[19].decode())] = (int(fields[1]), int(fields[2]), int(fields[3]))
     return table
 
 
