@@ -61,7 +61,7 @@ def test_an_approval_takes_what_it_offers(choice: Choice) -> None:
 def test_no_choice_answers_a_question_and_no_approval() -> None:
     assert accepts(prompt(QUESTION), answer(None))
     assert not accepts(prompt(), answer(None))
-    assert rulings_of(prompt(QUESTION), answer(None), 60.0) == ()
+    assert rulings_of(prompt(QUESTION), answer(None)) == ()
 
 
 @pytest.mark.parametrize(
@@ -73,16 +73,16 @@ def test_no_choice_answers_a_question_and_no_approval() -> None:
     ],
 )
 def test_a_standing_answer_makes_the_rule_that_was_shown(choice: Choice, reach: Reach, rule: Rule) -> None:
-    (record,) = rulings_of(prompt(calls=3), answer(choice), 60.0)
+    (record,) = rulings_of(prompt(calls=3), answer(choice))
     assert (record.reach, record.ruling.rule, record.ruling.answers, record.action) == (reach, rule, ASKS, rule.action)
     assert (record.ruling.session_id, record.ruling.digest, record.expires_at) == ("ses_child", None, None)
 
 
 def test_once_makes_one_ruling_a_waiting_call_bound_to_its_digest_and_expiring() -> None:
-    records = rulings_of(prompt(calls=3), answer(Choice.ALLOW_ONCE), 60.0)
+    records = rulings_of(prompt(calls=3), answer(Choice.ALLOW_ONCE))
     assert [(record.reach, record.ruling.digest, record.expires_at) for record in records] == [(Reach.ONCE, "digest", 160.0)] * 3
     assert len({record.id for record in records}) == 3
 
 
 def test_a_plain_deny_makes_no_ruling() -> None:
-    assert rulings_of(prompt(), answer(Choice.DENY), 60.0) == ()
+    assert rulings_of(prompt(), answer(Choice.DENY)) == ()
