@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import CommandValue
 from mcp_server.shell import prefixes
-from mcp_server.shell.effects import Effects, by_table
-from mcp_server.shell.forms import peeled, program, runs_hidden
-from mcp_server.shell.git import git_effects
+from mcp_server.shell.doing import SAYING, check_hidden, effects_of
+from mcp_server.shell.effects import Effects
+from mcp_server.shell.forms import peeled, program
 from mcp_server.shell.model import Expand, Folders, Found, Simple, Sort, Touch, nothing
 from mcp_server.shell.rough import rough
 from mcp_server.shell.second import confirmed
-from mcp_server.shell.special import SPECIAL, UNDERSTOOD
 from mcp_server.shell.variables import steers_programs
 from mcp_server.shell.walking import Walk
 from mcp_server.shell.words import assignment, named
@@ -26,9 +25,6 @@ MAX_LINE = 8 * 1024
 
 MAX_COMMANDS = 1000
 """Commands of one line, those inside others counted. Nobody writes so many; each is judged."""
-
-SYSTEM = ("/bin/", "/usr/bin/")
-"""Where the programs of the tables lie. A program of such a name elsewhere is another program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,14 +139,15 @@ class _Reader:
             text = simple.words[0].text
             self.values.append(CommandValue(text=text, forms=(), read_only=True, effects_known=True, offer=""))
             return True
-        effects = self._effects(simple)
+        effects = effects_of(simple)
+        self.repositories |= effects.repositories
         held = inside(simple, self._line)
         if held.opaque:
             effects.hide(held.opaque)
         loose = [word for word in simple.words if word.sort is not Sort.PLAIN and not word.under]
         if simple.words[0].sort is not Sort.PLAIN or assignment(simple.words[0].text) or (held.wraps and held.opaque and loose):
             self.walk.problem("which program it runs cannot be told")
-        self._hidden(simple, effects, held)
+        check_hidden(simple, effects, wraps=held.wraps)
         forms = self._forms(simple)
         whole = (*outer, *forms)
         place = len(self.values)
@@ -172,36 +169,13 @@ class _Reader:
             return
         Walk(self.walk.wording.variables, lambda pattern, folder: None, self.found, len(self.found.lines)).line(text, folders)
 
-    def _effects(self, simple: Simple) -> Effects:
-        written = simple.words[0].text
-        name = program(written)
-        effects = Effects()
-        if name == "git":
-            git_effects(simple, effects)
-            self.repositories |= effects.repositories
-        elif name in SPECIAL:
-            SPECIAL[name](simple, effects)
-        else:
-            effects = by_table(simple, name) or _untold(simple, name)
-        if "/" in written and not any(written == f"{folder}{name}" for folder in SYSTEM):
-            effects.known = effects.harmless = False
-        _doubts(simple, name, effects)
-        return effects
-
-    def _hidden(self, simple: Simple, effects: Effects, held: Inside) -> None:
-        texts = tuple(word.text for word in simple.words)
-        name = program(texts[0])
-        told = name in UNDERSTOOD or name in _TOLD or held.wraps or _only_shows(name, texts)
-        if not told and runs_hidden(texts) and not effects.harmless:
-            effects.hide("it runs code, or a program, that its words do not show")
-
     def _gather(self, simple: Simple, effects: Effects) -> None:
         self.reads += effects.reads
         self.writes += effects.writes
         self.urls += effects.urls
         if effects.links:
             self.linked += [(each, len(self.reads), len(self.writes)) for each in effects.writes]
-        if program(simple.words[0].text) not in _SAYING:
+        if program(simple.words[0].text) not in SAYING:
             self.words += [(word.text, simple.folders) for word in simple.words[1:] if not word.under and word.text != "…"]
         if effects.opaque:
             self.why.append(effects.opaque)
@@ -227,29 +201,6 @@ class _Reader:
         )
 
 
-def _doubts(simple: Simple, name: str, effects: Effects) -> None:
-    """What may make it do something else than its words say."""
-    if any(word.matched and word.text.startswith("-") for word in simple.words):
-        effects.hide("the name of a file looks like an option")
-    if name in prefixes.INTERPRETERS and not _has_script(simple):
-        effects.hide("it runs what it is fed")
-    for one in simple.assigned:
-        if steers_programs(one.name):
-            effects.hide(f"setting {one.name} may change what programs do")
-    if simple.words[0].sort is not Sort.PLAIN:
-        effects.hide("which program it runs cannot be told")
-
-
-def _has_script(simple: Simple) -> bool:
-    texts = [word.text for word in simple.words[1:]]
-    asks = bool(texts) and set(texts) <= {"--version", "-V", "-v", "--help", "-h", "-version"}
-    return asks or any(not text.startswith("-") for text in texts) or "-m" in texts or any("c" in text or "e" in text for text in texts)
-
-
-_TOLD = named("curl fd rg wget exec git set sort")
-"""Their own tables say which of their options run programs."""
-
-
 def _through(made: Touch, used: Touch) -> bool:
     """May the way to one lead through the other?"""
     if made.some:
@@ -257,49 +208,12 @@ def _through(made: Touch, used: Touch) -> bool:
     return used.text == made.text or used.text.startswith((f"{made.text.rstrip('/')}/", f"./{made.text}"))
 
 
-_SAYING = named("printf exit true return false echo :")
-"""Programs whose words are only said."""
-
 _CHANGING = named("sudo doas pkexec chroot nsenter unshare strace ltrace fakeroot torsocks setsid exec")
 
 
 def _harmless_wrapper(simple: Simple, *, bare: bool) -> bool:
     name = program(simple.words[0].text)
     return name in ("env", "time", "nice", "command") if bare else name not in _CHANGING
-
-
-_CONTAINERS = frozenset({"docker", "podman", "nerdctl", "kubectl"})
-_SHOWING = named(
-    "ps images logs inspect version info top port stats history events diff search get describe explain api-resources api-versions"
-)
-"""Commands of theirs that run nothing. Source: docs.docker.com, CLI reference; kubernetes.io, kubectl reference."""
-
-
-def _only_shows(name: str, texts: tuple[str, ...]) -> bool:
-    if name not in _CONTAINERS:
-        return False
-    words = texts[2:] if texts[1:2] in (("compose",), ("container",), ("image",), ("network",), ("volume",)) else texts[1:]
-    return words[:1] != () and (words[0] in _SHOWING or words[0] in ("ls", "config"))
-
-
-_TEXTS = {
-    "gh": named("--comment -m --notes --message -t -b --body -n --subject --title"),
-    "glab": frozenset({"-t", "-d", "--title", "--description", "-m"}),
-    "hg": frozenset({"-m", "--message"}),
-}
-"""Options whose value is only text, also where it is not known."""
-
-
-def _untold(simple: Simple, name: str) -> Effects:
-    """A program that no table describes: allowed by its words or not at all."""
-    effects = Effects()
-    previous = ""
-    for word in simple.words[1:]:
-        text_only = word.sort is Sort.ONE and previous in _TEXTS.get(name, ())
-        if word.sort is not Sort.PLAIN and not word.under and not text_only:
-            effects.hide("a word of it is not known")
-        previous = word.text
-    return effects
 
 
 def refuse_nonsense(line: str) -> None:

@@ -32,6 +32,11 @@ def confirmed(lines: Sequence[str], seen: Sequence[Written]) -> bool:
     return other == Counter(each for each in seen if each)
 
 
+def forget() -> None:
+    """Ask anew about lines that were asked about before. For measuring."""
+    _seen.cache_clear()
+
+
 @cache
 def _program() -> str | None:
     beside = Path(sys.executable).parent / "shfmt"

@@ -1,27 +1,25 @@
-"""Addresses in the one form that rules are compared with."""
+"""Addresses that commands name, in the one form that rules are compared with."""
 
-import posixpath
-from urllib.parse import urlsplit, urlunsplit
+import re
 
-_PORTS = {"http": 80, "https": 443, "ftp": 21, "ssh": 22}
+from mcp_server.tools.web.urls import PORTS, read_url
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_USER = re.compile(r"(?<=://)[^/?#@]*@")
 
 
 def normalised(text: str) -> str:
-    """Scheme and host small, the usual port, user and fragment left out, dots folded; without a scheme it is `http`.
-    What is no address stays as it is: no allow is written for it.
+    """As `webfetch` would ask for it; without a scheme it is `http`, as clients take it, and a user in it is left out.
+    Of other schemes than the web's the scheme and host are small.
+
+    Raises:
+        ToolFailure: It is no address, or one that could be read in two ways.
     """
-    try:
-        parts = urlsplit(text if "://" in text else f"http://{text}")
-        host, port = parts.hostname or "", parts.port
-    except ValueError:
-        return text
-    if not host:
-        return text
-    scheme = parts.scheme.lower()
-    host = f"[{host}]" if ":" in host else host.rstrip(".")
-    netloc = host if port is None or port == _PORTS.get(scheme) else f"{host}:{port}"
-    path = posixpath.normpath(parts.path) if parts.path else "/"
-    path = f"/{path.lstrip('/')}"
-    if parts.path.endswith("/") and not path.endswith("/"):
-        path += "/"
-    return urlunsplit((scheme, netloc, path, parts.query, ""))
+    whole = text if _SCHEME.match(text) else f"http://{text}"
+    plain = _USER.sub("", whole, count=1)
+    found = _SCHEME.match(plain)
+    if found is not None and found.group(1).lower() in PORTS:
+        return read_url(plain).text
+    scheme, _, rest = plain.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme.lower()}://{host.lower()}{slash}{path}"

@@ -125,16 +125,27 @@ class _Asking:
                 self.overlooked = True
             return inner[:MAX_MATCHES]
         own, *said = self.context.closings(permission, [folder, *inner])
-        return [each for each, closings in zip(inner, said, strict=True) if not closings <= own]
+        return [each for each, closings in zip(inner, said, strict=True) if not closings <= own or each.inside is not folder.inside]
 
     def _walked(self, folder: PathValue, *, shown_only: bool) -> Iterator[PathValue]:
-        ignore_case = folder.ignore_case
-        for relative in _names(folder.resolved, shown_only=shown_only):
-            self.looked += 1
-            if self.looked > MAX_LOOKED:
-                self.overlooked = True
-                return
-            yield below(folder, relative, self.context.workspace, ignore_case=ignore_case)
+        """All below it. A link counts as what it leads to: some programs follow it."""
+        pending, seen = [folder], {folder.resolved}
+        while pending:
+            at = pending.pop()
+            for relative, linked in _names(at.resolved, shown_only=shown_only):
+                self.looked += 1
+                if self.looked > MAX_LOOKED:
+                    self.overlooked = True
+                    return
+                found = below(at, relative, self.context.workspace, ignore_case=folder.ignore_case)
+                yield found
+                if not linked:
+                    continue
+                target = self._locate(found.resolved)
+                yield target
+                if os.path.isdir(target.resolved) and not _within_any(target.resolved, seen):
+                    seen.add(target.resolved)
+                    pending += [target] if target.inside else []
 
     def _outside(self, paths: Sequence[PathValue]) -> Request:
         found = {value.resolved: value for value in paths if not value.inside}
@@ -165,8 +176,8 @@ def matching(pattern: str, folder: str) -> tuple[str, ...] | None:
     return None if len(found) > MAX_MATCHES else tuple(sorted(found))
 
 
-def _names(folder: str, *, shown_only: bool) -> Iterator[str]:
-    """Every path below a folder, relative to it; links are not followed."""
+def _names(folder: str, *, shown_only: bool) -> Iterator[tuple[str, bool]]:
+    """Every path below a folder, relative to it, and whether it is a link; links are not followed."""
     for root, folders, files in os.walk(folder):
         if shown_only:
             folders[:] = [name for name in folders if not name.startswith(".")]
@@ -174,7 +185,12 @@ def _names(folder: str, *, shown_only: bool) -> Iterator[str]:
         folders.sort()
         prefix = os.path.relpath(root, folder)
         for name in (*files, *folders):
-            yield name if prefix == "." else f"{prefix}/{name}"
+            yield name if prefix == "." else f"{prefix}/{name}", os.path.islink(os.path.join(root, name))
+
+
+def _within_any(path: str, folders: Iterable[str]) -> bool:
+    """Does it lie in one of them, or is it one?"""
+    return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
 
 def _is_git(value: CommandValue) -> bool:

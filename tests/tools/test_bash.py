@@ -317,6 +317,15 @@ async def test_what_a_link_of_the_workspace_leads_to_is_what_is_asked_for(lent: 
     assert ("edit", [".git/config"]) in _asked(lent, "echo x > link/config")
 
 
+async def test_links_in_a_folder_that_is_read_whole_count_as_what_they_lead_to(lent: Lent) -> None:
+    (lent.workspace / "src").mkdir()
+    (lent.workspace / "src" / "link").symlink_to("/etc/hosts")
+    (lent.workspace / "src" / "folder").symlink_to("../other")
+    lent.write("other/.env", "")
+    assert _places(lent, "grep -rn x src") == ["/etc/hosts"]
+    assert "other/.env" in dict(_asked(lent, "grep -rn x src"))["read"]
+
+
 async def test_git_looks_freely_only_where_the_repository_names_no_program(lent: Lent) -> None:
     for config, harmless in (("[core]\n\tbare = false\n", True), ('[diff "x"]\n\ttextconv = evil\n', False), ("[include]\npath=x", False)):
         lent.write(".git/config", config)
