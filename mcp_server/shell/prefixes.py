@@ -46,18 +46,19 @@ def offered(words: tuple[Word, ...], text: str) -> str:
     if name in ALONE or "/" in name.removeprefix("./"):
         return exact
     taken = _taken(words)
-    plain = all(word.sort is Sort.PLAIN and word.raw == word.text and not word.matched for word in words[:taken])
+    plain = taken > 0 and all(word.sort is Sort.PLAIN and word.raw == word.text and not word.matched for word in words[:taken])
     if not plain or any(char in word.text for word in words[:taken] for char in "*?\n"):
         return exact
-    if name in INTERPRETERS and (taken < 2 or words[1].text.startswith("-")):
+    if name in INTERPRETERS and taken < 2:
         return exact
     return f"{' '.join(word.text for word in words[:taken])} *"
 
 
 def _taken(words: tuple[Word, ...]) -> int:
+    """How many words name the action; 0: an option stands before it."""
     names = [word.text for word in words[:3]]
     taken = ARITY.get(names[0], 2)
     if taken > 1 and len(names) > 1:
         taken = ARITY.get(f"{names[0]} {names[1]}", taken)
-    limit = next((at for at in range(1, min(taken, len(words))) if words[at].text.startswith("-")), len(words))
-    return max(1, min(taken, limit))
+    taken = min(taken, len(words))
+    return 0 if any(word.text.startswith("-") for word in words[1:taken]) else taken
