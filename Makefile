@@ -36,6 +36,7 @@ demo: $(VENV)/.installed
 	@$(BIN)/remit demo
 
 test: $(VENV)/.dev
+	@.ci/packages
 	@$(MAKE) --no-print-directory --keep-going clients || echo 'remit: not every client could be installed; the tests that drive them are skipped' >&2
 	@$(BIN)/python -m pytest -n auto --maxprocesses 8 -rs --no-fold-skipped $(TESTS)
 

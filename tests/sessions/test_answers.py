@@ -44,6 +44,7 @@ def prompt(subject: ApprovalSubject | QuestionSubject = APPROVAL, calls: int = 1
         digest="digest",
         subject=subject,
         created_at=0.0,
+        once_seconds=60.0,
     )
 
 
