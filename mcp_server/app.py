@@ -13,7 +13,7 @@ import anyio
 import structlog
 from mcp.server.lowlevel.server import Server
 
-from mcp_server.errors import ConfigError, Fault
+from mcp_server.errors import ConfigError, Fault, ToolFailure
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.http import listen, serve_http
 from mcp_server.protocol.lines import Line
@@ -34,9 +34,15 @@ from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolset.all import every_tool
 from mcp_server.sessions.watch import Watch
 from mcp_server.settings.places import Places, private_folder
+from mcp_server.settings.schema import WebSearch
 from mcp_server.settings.values import Flags, Settings
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
+from mcp_server.tools.web.hosts import PrivateHost, read_private_host
+from mcp_server.tools.web.proxies import proxies_of
+from mcp_server.tools.web.reach import Web
+from mcp_server.tools.web.search import BRAVE, Brave, SearchProvider, SearXng
+from mcp_server.tools.web.wires import Wires
 
 log = structlog.get_logger(__name__)
 
@@ -99,6 +105,7 @@ async def running(
             environment=harmless(environment),
             owner=f"{os.getpid()}-{secrets.token_hex(8)}",
             workspaces=(str(workspace),),
+            web=web_of(rules, environment),
             tools=settings.tools,
         )
         parts = _wired(deployment, settings, key=request_state_key(places.state), timing=timing or timing_of(settings))
@@ -172,6 +179,36 @@ def backend_of(settings: Settings, workspace: Path, environment: Mapping[str, st
         for name, provider in settings.providers.items()
     }
     return Backends(scripted=ScriptedBackend(base=workspace), provider=ProviderBackend(providers=providers, environment=environment))
+
+
+def web_of(rules: FileRules, environment: Mapping[str, str]) -> Web:
+    """How the tools reach the web: the search engine as the settings name it now, private hosts as they name them at each call."""
+
+    def private_hosts() -> tuple[PrivateHost, ...]:
+        found: list[PrivateHost] = []
+        for text in rules.edition.settings.webfetch.private_hosts:
+            try:
+                found.append(read_private_host(text))
+            except ToolFailure as failure:
+                log.warning("a private host is left out", host=text, reason=str(failure))
+        return tuple(found)
+
+    wires = Wires(proxies=proxies_of(environment), private_hosts=private_hosts)
+    return Web(wires=wires, search=_search_of(rules.edition.settings.websearch, environment, wires))
+
+
+def _search_of(said: WebSearch | None, environment: Mapping[str, str], wires: Wires) -> SearchProvider | None:
+    if said is None:
+        return None
+    key = environment.get(said.api_key_env) if said.api_key_env else None
+    if said.api_key_env and not key:
+        log.warning("no web search: the variable that its key is to come from is not set", variable=said.api_key_env)
+        return None
+    match said.provider:
+        case "brave":
+            return Brave(said.base_url or BRAVE, key or "", wires)
+        case "searxng":
+            return SearXng(said.base_url or "", key, wires)
 
 
 def serve_to(address: Address | None, *, workspace: Path, places: Places, flags: Flags, environment: Mapping[str, str]) -> None:

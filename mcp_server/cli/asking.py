@@ -26,7 +26,9 @@ ARGUMENT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "grep": ("path", {"pattern": "x"}),
     "edit": ("filePath", {"oldString": "x", "newString": "y"}),
     "write": ("filePath", {"content": ""}),
+    "apply_patch": ("patchText", {}),
     "bash": ("command", {}),
+    "webfetch": ("url", {}),
 }
 """The argument that the value is, and what else the tool insists on."""
 

@@ -70,6 +70,9 @@ def _address(_ctx: click.Context, _parameter: click.Parameter, value: str | None
 @click.option("--rule", "rules", nargs=2, multiple=True, hidden=True)
 @click.option("--tools", metavar="A,B", help="The only tools to offer; empty: none.  [all]")
 @click.option("--model", metavar="NAME", help="The model of agents that name none, as provider:model.")
+@click.option(
+    "--private-host", "private_hosts", metavar="HOST", multiple=True, help="A private host that webfetch may reach, as name or name:port."
+)
 @click.option("--http", metavar="HOST:PORT", callback=_address, help="Serve over HTTP on this machine's own address, instead of stdio.")
 @click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True, help="What is logged, on standard error.")
 def serve(workspaces: tuple[Path, ...], rules: tuple[tuple[str, str], ...], http: Address | None, log_level: str, **values: Any) -> None:

@@ -5,7 +5,7 @@ except that the rulebook answers from the files as they are now.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -14,6 +14,7 @@ from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
 from mcp_server.sessions.models.base import ModelBackend
 from mcp_server.store.protocol import Store
+from mcp_server.tools.web.reach import Web
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,5 +114,7 @@ class Deployment:
     """This process's name in leases; another one each start."""
     workspaces: Sequence[str]
     """The workspaces whose runs this process advances."""
+    web: Web = field(default_factory=Web)
+    """How its tools reach the web."""
     tools: tuple[str, ...] | None = None
     """`--tools`: the names this deployment has; None: all."""

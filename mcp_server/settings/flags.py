@@ -13,6 +13,8 @@ from mcp_server.settings.values import Flags
 from mcp_server.strict_yaml import Document, Plain
 
 FILE = "command line"
+_FLAGS = {"webfetch": "--private-host"}
+"""Where a flag is called otherwise than its key."""
 
 
 def read_flags(flags: Flags) -> tuple[Said, tuple[Rule, ...], tuple[Fault, ...]]:
@@ -29,7 +31,7 @@ def read_flags(flags: Flags) -> tuple[Said, tuple[Rule, ...], tuple[Fault, ...]]
             wrong.append(Fault(file=f"{FILE}, --{action.word}", line=None, problem=parsed[0], remedy=parsed[1]))
     read = SourceFile(source="cli", document=document, values=values or SettingsFile(), rules=(), guard=(), agents={})
     said = said_by(read)
-    places = {leaf: replace(place, line=None, file=f"--{leaf[0]}") for leaf, place in said.origins.items()}
+    places = {leaf: replace(place, line=None, file=_FLAGS.get(leaf[0], f"--{leaf[0]}")) for leaf, place in said.origins.items()}
     return replace(said, origins=places), tuple(rules), tuple(replace(fault, line=None) for fault in wrong)
 
 
@@ -37,4 +39,6 @@ def _written(flags: Flags) -> dict[str, Plain]:
     written: dict[str, Plain] = {key: value for key in ("mode", "agent", "model") if (value := getattr(flags, key)) is not None}
     if flags.tools is not None:
         written["tools"] = [name.strip() for name in flags.tools.split(",") if name.strip()]
+    if flags.private_hosts:
+        written["webfetch"] = {"private_hosts": list(flags.private_hosts)}
     return written

@@ -130,6 +130,8 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         providers=MappingProxyType(dict(values.providers)),
         limits=values.limits,
         rulings=values.rulings,
+        webfetch=values.webfetch,
+        websearch=values.websearch,
         origins=MappingProxyType(dict(merged.origins)),
         sources=tuple(
             SourceRead(source=file.source, file=file.document.file) for file in (*groups.managed, *groups.project, *groups.person)

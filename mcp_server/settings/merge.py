@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_server.errors import Fault
-from mcp_server.settings.schema import AgentSettings, Block, Limits, Roles, RulingLimits, SettingsFile
+from mcp_server.settings.schema import AgentSettings, Block, Limits, Roles, RulingLimits, SettingsFile, WebFetch
 from mcp_server.settings.source import SourceFile
 
 Leaf = tuple[str, ...]
 
-SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "tools")
-BLOCKS: Mapping[str, type[Block]] = {"roles": Roles, "limits": Limits, "rulings": RulingLimits}
+SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "tools", "websearch")
+BLOCKS: Mapping[str, type[Block]] = {"roles": Roles, "limits": Limits, "rulings": RulingLimits, "webfetch": WebFetch}
 NAMED = ("providers", "agents")
 
 

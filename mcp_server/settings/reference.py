@@ -110,6 +110,8 @@ def _blocks(root: Schema) -> Iterator[str]:
         ("RulingLimits", "`rulings`"),
         ("Roles", "`roles`"),
         ("Provider", "`providers.<name>`"),
+        ("WebFetch", "`webfetch`"),
+        ("WebSearch", "`websearch`"),
         ("AgentSettings", "`agents.<name>`"),
     ):
         yield f"\n## {words}\n"

@@ -7,7 +7,7 @@ import re
 from typing import Annotated, Any, Literal, cast, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
 
 from mcp_server.policy.values import Mode
 from mcp_server.settings.vocabulary import tool_complaint
@@ -89,6 +89,12 @@ def _tool(text: str) -> str:
     return text
 
 
+def _host(text: str) -> str:
+    if not re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s/:@*?\[\]]+)(:[0-9]{1,5})?", text):
+        raise ValueError("is not a host; write its name or number, with :port for that port alone: wiki.example.org, 10.0.0.5:8080, [::1]")
+    return text
+
+
 ModelName = Annotated[str, AfterValidator(_model)]
 AgentName = Annotated[str, AfterValidator(_name)]
 ToolName = Annotated[str, AfterValidator(_tool)]
@@ -156,6 +162,37 @@ class Provider(Block):
     api_key_file: str | None = key(None, "A file that holds the key and nothing else.", example="~/.secrets/work-key")
 
 
+class WebFetch(Block):
+    """What `webfetch` may reach beside public servers."""
+
+    private_hosts: list[Annotated[str, AfterValidator(_host)]] = key(
+        [],
+        "Hosts that may be fetched from although their address is private: a name or number, with `:port` for that port alone. "
+        "Whether one is fetched from still goes by the rules. The nearest source's list is the one that counts.",
+        example=["wiki.example.org", "127.0.0.1:8080"],
+    )
+
+
+class WebSearch(Block):
+    """The search engine behind `websearch`."""
+
+    provider: Literal["brave", "searxng"] = key("brave", "Which engine.", example="searxng")
+    base_url: Annotated[str, AfterValidator(_address)] | None = key(
+        None, "Where it is; absent: Brave's own address. SearXNG has none of its own.", example="https://search.example.org"
+    )
+    api_key_env: Annotated[str, AfterValidator(_variable)] | None = key(
+        None, "The environment variable that holds the key. Brave needs one.", example="BRAVE_API_KEY"
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> "WebSearch":
+        if self.provider == "searxng" and self.base_url is None:
+            raise ValueError("names no address; add `base_url`: searxng has none of its own")
+        if self.provider == "brave" and self.api_key_env is None:
+            raise ValueError("names no key; add `api_key_env`: brave answers to none without")
+        return self
+
+
 class AgentSettings(Block):
     """What settings say of one agent, on top of its definition."""
 
@@ -198,6 +235,18 @@ class SettingsFile(Block):
         {},
         "Where providers are reached, by the name before the `:` of a model.",
         example={"work": {"base_url": "https://models.example.org/v1", "api_key_env": "WORK_API_KEY"}},
+        sources=("managed", "user"),
+    )
+    webfetch: WebFetch = key(
+        WebFetch(),
+        "Which servers `webfetch` may reach beside public ones.",
+        example={"private_hosts": ["wiki.example.org"]},
+        sources=("managed", "user", "cli"),
+    )
+    websearch: WebSearch | None = key(
+        None,
+        "The search engine; absent: `websearch` is not offered. One source's words count as a whole.",
+        example={"provider": "searxng", "base_url": "https://search.example.org"},
         sources=("managed", "user"),
     )
     primary_tools: list[ToolName] = key(

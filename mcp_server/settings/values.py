@@ -10,7 +10,7 @@ from mcp_server.errors import Fault
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Action, Mode, Rule
 from mcp_server.settings.folder import RemitFolder
-from mcp_server.settings.schema import Limits, Provider, Roles, RulingLimits, Source
+from mcp_server.settings.schema import Limits, Provider, Roles, RulingLimits, Source, WebFetch, WebSearch
 from mcp_server.settings.trust import Trust
 
 
@@ -25,6 +25,8 @@ class Flags:
     model: str | None = None
     tools: str | None = None
     """Names with commas between; empty text: no tools."""
+    private_hosts: tuple[str, ...] = ()
+    """`--private-host`, each; none: nothing is said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +81,8 @@ class Settings:
     providers: Mapping[str, Provider]
     limits: Limits
     rulings: RulingLimits
+    webfetch: WebFetch
+    websearch: WebSearch | None
     origins: Mapping[str, str]
     """Key, with dots, to `file:line` or flag, for single values that somebody set."""
     sources: tuple[SourceRead, ...]

@@ -3,6 +3,7 @@
 import os
 import shutil
 
+from mcp_server.tools.apply_patch import ApplyPatchTool
 from mcp_server.tools.base import Tool
 from mcp_server.tools.bash import BashTool
 from mcp_server.tools.edit import EditTool
@@ -11,11 +12,17 @@ from mcp_server.tools.grep import GrepTool
 from mcp_server.tools.list import ListTool
 from mcp_server.tools.read import ReadTool
 from mcp_server.tools.todo import TodoReadTool, TodoWriteTool
+from mcp_server.tools.web.reach import Web
+from mcp_server.tools.webfetch import WebFetchTool
+from mcp_server.tools.websearch import WebSearchTool
 from mcp_server.tools.write import WriteTool
 
+UNLINKED = Web()
+"""Public servers, as the operating system reaches them; no search engine."""
 
-def builtin_tools() -> tuple[Tool, ...]:
-    """One of each; `bash` only where there is one and its processes can be ended."""
+
+def builtin_tools(web: Web = UNLINKED) -> tuple[Tool, ...]:
+    """One of each; `bash` only where there is one and its processes can be ended, `websearch` only where an engine is configured."""
     shell: tuple[Tool, ...] = (BashTool(),) if os.name == "posix" and shutil.which("bash") else ()
     return (
         ReadTool(),
@@ -24,7 +31,10 @@ def builtin_tools() -> tuple[Tool, ...]:
         GrepTool(),
         EditTool(),
         WriteTool(),
+        ApplyPatchTool(),
         *shell,
+        WebFetchTool(web.wires),
+        *((WebSearchTool(web.search),) if web.search else ()),
         TodoWriteTool(),
         TodoReadTool(),
     )

@@ -6,14 +6,23 @@ from pydantic import BaseModel
 from mcp_server.tools.base import ToolSpec
 from mcp_server.tools.builtin import builtin_tools
 from mcp_server.tools.question import QUESTION_SPEC
+from mcp_server.tools.web.reach import Web
+from mcp_server.tools.web.search import BRAVE, Brave
+from mcp_server.tools.web.wires import Wires
 
-SPECS = [*(tool.spec for tool in builtin_tools()), QUESTION_SPEC]
+WEB = Web(search=Brave(BRAVE, "key", Wires()))
+SPECS = [*(tool.spec for tool in builtin_tools(WEB)), QUESTION_SPEC]
 
 
 def test_the_tools_are_those_that_people_know() -> None:
     assert [spec.name for spec in SPECS] == [
-        "read", "list", "glob", "grep", "edit", "write", "bash", "todowrite", "todoread", "question",
+        "read", "list", "glob", "grep", "edit", "write", "apply_patch", "bash", "webfetch", "websearch",
+        "todowrite", "todoread", "question",
     ]  # fmt: skip
+
+
+def test_a_search_tool_is_listed_only_where_an_engine_is_configured() -> None:
+    assert "websearch" not in [tool.spec.name for tool in builtin_tools()]
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
@@ -40,6 +49,9 @@ def test_every_argument_is_described_and_none_is_unknown(spec: ToolSpec) -> None
         ("grep", {"pattern", "path", "include"}),
         ("edit", {"filePath", "oldString", "newString", "replaceAll"}),
         ("write", {"filePath", "content"}),
+        ("apply_patch", {"patchText"}),
+        ("webfetch", {"url", "format", "timeout"}),
+        ("websearch", {"query", "count"}),
         ("bash", {"command", "description", "timeout", "workdir"}),
         ("todowrite", {"todos"}),
         ("todoread", set[str]()),

@@ -15,6 +15,8 @@ from mcp_server.errors import ToolFailure
 from mcp_server.tools.web.urls import Url, read_url
 from mcp_server.tools.web.wires import Wires
 
+BRAVE = "https://api.search.brave.com/res/v1"
+
 MOST = 20
 """Results of one search. What the engines give at once."""
 
