@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import structlog
+from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
 
 from mcp_server.errors import ConfigError, Fault, ToolFailure
@@ -110,9 +111,7 @@ async def running(
         )
         parts = _wired(deployment, settings, key=request_state_key(places.state), timing=timing or timing_of(settings))
         async with anyio.create_task_group() as group:
-            parts.desk.open(group)
-            await parts.supervisor.open(group)
-            group.start_soon(Watch(deployment, parts.supervisor).run)
+            await _begin(parts, group)
             try:
                 yield parts
             finally:
@@ -121,6 +120,13 @@ async def running(
                 group.cancel_scope.cancel()
     finally:
         await store.close()
+
+
+async def _begin(parts: Running, group: TaskGroup) -> None:
+    """Start what runs beside the calls."""
+    parts.desk.open(group)
+    await parts.supervisor.open(group)
+    group.start_soon(Watch(parts.deployment, parts.supervisor).run)
 
 
 def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Timing) -> Running:

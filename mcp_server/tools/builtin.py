@@ -12,13 +12,9 @@ from mcp_server.tools.grep import GrepTool
 from mcp_server.tools.list import ListTool
 from mcp_server.tools.read import ReadTool
 from mcp_server.tools.todo import TodoReadTool, TodoWriteTool
+from mcp_server.tools.web.offered import UNLINKED, web_tools
 from mcp_server.tools.web.reach import Web
-from mcp_server.tools.webfetch import WebFetchTool
-from mcp_server.tools.websearch import WebSearchTool
 from mcp_server.tools.write import WriteTool
-
-UNLINKED = Web()
-"""Public servers, as the operating system reaches them; no search engine."""
 
 
 def builtin_tools(web: Web = UNLINKED) -> tuple[Tool, ...]:
@@ -33,8 +29,7 @@ def builtin_tools(web: Web = UNLINKED) -> tuple[Tool, ...]:
         WriteTool(),
         ApplyPatchTool(),
         *shell,
-        WebFetchTool(web.wires),
-        *((WebSearchTool(web.search),) if web.search else ()),
+        *web_tools(web),
         TodoWriteTool(),
         TodoReadTool(),
     )

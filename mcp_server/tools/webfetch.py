@@ -13,6 +13,7 @@ from mcp_server.records import ImagePart, TextPart
 from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
 from mcp_server.tools.outputs import shown
 from mcp_server.tools.paths import refuse_unless_judged
+from mcp_server.tools.web.fetching import fetch_public
 from mcp_server.tools.web.hosts import listed
 from mcp_server.tools.web.pages import CONVERSION_SECONDS, Page, page_text, read_page
 from mcp_server.tools.web.urls import LONGEST, Url, read_url
@@ -93,8 +94,6 @@ class WebFetchTool:
 
     async def _followed(self, url: Url, arguments: WebFetchArguments, context: ToolContext) -> Page | str:
         """The page, behind redirects within its site that the rules allow as they stand; or where it redirects to, in words."""
-        from mcp_server.tools.web.fetching import fetch_public  # noqa: PLC0415 - the HTTP client costs 90 ms of every start
-
         for _ in range(MOST_REDIRECTS + 1):
             reply = await fetch_public(url, {"Accept": _ACCEPT[arguments.format]}, self._wires)
             location = reply.headers.get("location")

@@ -1,21 +1,21 @@
 """One GET or POST, bounded in size and time, to the addresses that were checked and no others. No redirect is followed here.
 
-Imported when first needed: it brings the HTTP client.
+The HTTP client is loaded by the first call.
 """
 
-import ssl
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
-
-import httpcore2
-from httpcore2 import SOCKET_OPTION, AnyIOBackend, AsyncNetworkBackend, AsyncNetworkStream
 
 from mcp_server.errors import ToolFailure
 from mcp_server.tools.web.hosts import addresses_of, refuse_local_name
 from mcp_server.tools.web.urls import PORTS, Url
 from mcp_server.tools.web.wires import Wires
+
+if TYPE_CHECKING:
+    from httpcore2 import SOCKET_OPTION, AsyncConnectionPool, AsyncNetworkBackend, AsyncNetworkStream
 
 LARGEST = 5 * 1024 * 1024
 """Bytes of one answer."""
@@ -33,10 +33,13 @@ class Reply:
     body: bytes
 
 
-class Pinned(AsyncNetworkBackend):
-    """Connects to the checked addresses whatever name it is given, so that a second look-up cannot lead elsewhere."""
+class Pinned:
+    """Connects to the checked addresses whatever name it is given, so that a second look-up cannot lead elsewhere.
 
-    def __init__(self, addresses: Sequence[str], network: AsyncNetworkBackend) -> None:
+    As httpcore2's `AsyncNetworkBackend`, of which it needs these two.
+    """
+
+    def __init__(self, addresses: Sequence[str], network: "AsyncNetworkBackend") -> None:
         self._addresses = addresses
         self._network = network
 
@@ -46,17 +49,21 @@ class Pinned(AsyncNetworkBackend):
         port: int,
         timeout: float | None = None,  # noqa: ASYNC109 - the client library's own signature
         local_address: str | None = None,
-        socket_options: Iterable[SOCKET_OPTION] | None = None,
-    ) -> AsyncNetworkStream:
-        failure: Exception = httpcore2.ConnectError(f"no address for {host}")
+        socket_options: "Iterable[SOCKET_OPTION] | None" = None,
+    ) -> "AsyncNetworkStream":
+        """The first that answers."""
+        from httpcore2 import ConnectError, ConnectTimeout  # noqa: PLC0415 - see `_exchange`
+
+        failure: Exception = ConnectError(f"no address for {host}")
         for address in self._addresses:
             try:
                 return await self._network.connect_tcp(address, port, timeout, local_address, socket_options)
-            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
+            except (ConnectError, ConnectTimeout) as error:
                 failure = error
         raise failure
 
     async def sleep(self, seconds: float) -> None:
+        """Between two tries."""
         await self._network.sleep(seconds)
 
 
@@ -66,51 +73,34 @@ async def fetch_public(url: Url, headers: Mapping[str, str], wires: Wires) -> Re
     Raises:
         ToolFailure: It may not be reached, cannot be, or has too much to say.
     """
-    network = wires.network or AnyIOBackend()
     private = wires.private_hosts()
-    proxy = wires.proxies.proxy_for(url)
     try:
         addresses = await addresses_of(url, private, wires.resolver)
     except OSError as error:
-        if proxy is None:
+        if wires.proxies.proxy_for(url) is None:
             raise ToolFailure(f"the name {url.host} could not be looked up: {error.strerror or error}") from None
         refuse_local_name(url, private)
         addresses = ()
-    pool = (
-        _through(proxy, wires.tls, network)
-        if proxy
-        else httpcore2.AsyncConnectionPool(wires.tls, network_backend=Pinned(addresses, network))
-    )
-    return await _exchange(pool, "GET", url, headers, None)
+    return await _exchange(url, headers, wires, addresses)
 
 
-async def ask_configured(url: Url, headers: Mapping[str, str], wires: Wires, content: bytes | None = None) -> Reply:
-    """Get, or with `content` post, at an address that a person's own settings name: it may be anywhere.
+async def ask_configured(url: Url, headers: Mapping[str, str], wires: Wires) -> Reply:
+    """Get what there is at an address that a person's own settings name: it may be anywhere.
 
     Raises:
         ToolFailure: It cannot be reached, or has too much to say.
     """
-    network = wires.network or AnyIOBackend()
-    proxy = wires.proxies.proxy_for(url)
-    pool = _through(proxy, wires.tls, network) if proxy else httpcore2.AsyncConnectionPool(wires.tls, network_backend=network)
-    return await _exchange(pool, "GET" if content is None else "POST", url, headers, content)
+    return await _exchange(url, headers, wires, None)
 
 
-def _through(proxy: str, tls: ssl.SSLContext | None, network: AsyncNetworkBackend) -> httpcore2.AsyncConnectionPool:
-    parts = urlsplit(proxy if "://" in proxy else f"http://{proxy}")
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ToolFailure("the proxy that the environment names is no http or https address; a person must set it right")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    login = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    return httpcore2.AsyncHTTPProxy(f"{parts.scheme}://{host}:{port}", proxy_auth=login, ssl_context=tls, network_backend=network)
+async def _exchange(url: Url, headers: Mapping[str, str], wires: Wires, addresses: Sequence[str] | None) -> Reply:
+    import httpcore2  # noqa: PLC0415 - 90 ms of every start, for a call that many sessions never make
 
-
-async def _exchange(pool: httpcore2.AsyncConnectionPool, method: str, url: Url, headers: Mapping[str, str], content: bytes | None) -> Reply:
     sent = {"Host": url.authority, "User-Agent": AGENT, "Accept-Encoding": "identity", "Connection": "close", **headers}
-    target = httpcore2.URL(scheme=url.scheme, host=url.host, port=None if url.port == PORTS[url.scheme] else url.port, target=url.target)
+    port = None if url.port == PORTS[url.scheme] else url.port
+    target = httpcore2.URL(scheme=url.scheme, host=url.host, port=port, target=url.target)
     try:
-        async with pool, pool.stream(method, target, headers=list(sent.items()), content=content) as response:
+        async with _pool(url, wires, addresses) as pool, pool.stream("GET", target, headers=list(sent.items())) as response:
             told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             _refuse_large(url, told)
             body = bytearray()
@@ -123,6 +113,31 @@ async def _exchange(pool: httpcore2.AsyncConnectionPool, method: str, url: Url, 
     except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
         raise ToolFailure(f"{url.authority} did not answer as a web server does: {_first_line(error)}") from error
     return Reply(status=response.status, headers=told, body=_decoded(bytes(body), told.get("content-encoding", ""), url))
+
+
+def _pool(url: Url, wires: Wires, addresses: Sequence[str] | None) -> "AsyncConnectionPool":
+    """One connection's worth: through the proxy where there is one, else to `addresses`; None: wherever the name leads."""
+    from httpcore2 import AnyIOBackend, AsyncConnectionPool, AsyncHTTPProxy  # noqa: PLC0415 - see `_exchange`
+
+    network = wires.network or AnyIOBackend()
+    proxy = wires.proxies.proxy_for(url)
+    if proxy is None:
+        pinned = network if addresses is None else cast("AsyncNetworkBackend", Pinned(addresses, network))
+        return AsyncConnectionPool(wires.tls, network_backend=pinned)
+    address, login = _proxy(proxy)
+    return AsyncHTTPProxy(address, proxy_auth=login, ssl_context=wires.tls, network_backend=network)
+
+
+def _proxy(written: str) -> tuple[str, tuple[str, str] | None]:
+    """Its address, and who to be there."""
+    try:
+        parts = urlsplit(written if "://" in written else f"http://{written}")
+        port = parts.port or PORTS[parts.scheme]
+    except (ValueError, KeyError):
+        raise ToolFailure("the proxy that the environment names is no http or https address; a person must set it right") from None
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    login = (unquote(parts.username), unquote(parts.password or "")) if parts.username else None
+    return f"{parts.scheme}://{host}:{port}", login
 
 
 def _refuse_large(url: Url, headers: Mapping[str, str]) -> None:

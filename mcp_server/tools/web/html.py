@@ -96,9 +96,12 @@ class Rewriter(HTMLParser):
         elif tag in self._open:
             self._end(len(self._open) - 1 - self._open[::-1].index(tag))
 
-    def handle_data(self, data: str) -> None:
+    def take(self, data: str) -> None:
+        """Text between tags."""
         if self._left_out is None:
             self._text(data)
+
+    handle_data = take  # the parser's own name for it
 
     def _keep(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self._close_before(tag)

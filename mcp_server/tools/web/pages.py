@@ -3,15 +3,13 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from mcp_server.errors import ToolFailure
 from mcp_server.tools.apart import apart
 from mcp_server.tools.kinds import SNIFFED, kind_of
+from mcp_server.tools.web.fetching import Reply
 from mcp_server.tools.web.urls import Url
-
-if TYPE_CHECKING:
-    from mcp_server.tools.web.fetching import Reply
 
 CONVERSION_SECONDS = 20
 """For the largest honest page on a busy machine."""
@@ -46,7 +44,7 @@ class Page:
         return self.status >= 400
 
 
-def read_page(url: Url, reply: "Reply") -> Page:
+def read_page(url: Url, reply: Reply) -> Page:
     """The answer by its type and its first bytes.
 
     Raises:

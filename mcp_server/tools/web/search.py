@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 from urllib.parse import urlencode
 
 from mcp_server.errors import ToolFailure
+from mcp_server.tools.web.fetching import ask_configured
 from mcp_server.tools.web.urls import Url, read_url
 from mcp_server.tools.web.wires import Wires
 
@@ -83,8 +84,6 @@ class SearXng:
 
 
 async def _asked(name: str, url: Url, headers: Mapping[str, str], wires: Wires) -> object:
-    from mcp_server.tools.web.fetching import ask_configured  # noqa: PLC0415 - the HTTP client costs 90 ms of every start
-
     reply = await ask_configured(url, {"Accept": "application/json", **headers}, wires)
     match reply.status:
         case 200:

@@ -321,6 +321,14 @@ async def test_a_proxy_is_asked_where_the_environment_names_one(lent: Lent) -> N
         assert b"Proxy-Authorization: Basic dXNlcjp3b3Jk\r\n" in proxy.asked[0]
 
 
+@pytest.mark.parametrize("written", ["socks5://127.0.0.1:1", "127.0.0.1:port", "http://[::1"])
+async def test_a_proxy_that_cannot_be_used_is_told_in_words_without_its_password(lent: Lent, written: str) -> None:
+    wires = Wires(resolver=Names(), proxies=Proxies(http=written))
+    assert "the proxy that the environment names is no http or https address" in await _refusal(
+        lent, WebFetchTool(wires), "http://a.example/"
+    )
+
+
 async def test_through_a_proxy_tls_ends_at_the_site(lent: Lent) -> None:
     async with serving(says(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")) as proxy:
         wires = Wires(resolver=Names(), proxies=Proxies(https=f"http://127.0.0.1:{proxy.port}"))
