@@ -1,6 +1,9 @@
 """What a model is given for one turn: its prompt, its transcript, and the tools that it is shown."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from anyio import to_thread
 
 from mcp_server.errors import ModelNotConfigured
 from mcp_server.policy.chain import Authority, authority
@@ -8,6 +11,7 @@ from mcp_server.policy.derived import permission_of
 from mcp_server.policy.shown import wholly_denied
 from mcp_server.records import ModelTurn, SessionRecord, StoredEntry
 from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.instructions import nearby
 from mcp_server.sessions.models.base import ToolOffer, TurnRequest
 from mcp_server.sessions.standing import GONE, Standing, standing_of
 from mcp_server.sessions.work import AnyTool
@@ -56,12 +60,15 @@ class Turns:
                 "(`remit doctor` shows where)"
             )
         preamble = PREAMBLE.format(agent=session.agent, workspace=session.workspace)
+        current = authority(standing.members, standing.commons, ())
+        tops = [Path(folder) for folder in self._deployment.workspaces]
+        instructions = await to_thread.run_sync(nearby, Path(session.workspace), tops, current)
         request = TurnRequest(
             session_id=session.id,
             agent=session.agent,
             model=model,
             fallback=self._deployment.rulebook.fallback(definition),
-            system=f"{definition.prompt}\n\n{preamble}".strip(),
+            system="\n\n".join(text for text in (definition.prompt, preamble, instructions) if text),
             transcript=transcript,
             tools=self.offers(standing),
             temperature=definition.temperature,

@@ -132,7 +132,8 @@ def _proxy(written: str) -> tuple[str, tuple[str, str] | None]:
     """Its address, and who to be there."""
     try:
         parts = urlsplit(written if "://" in written else f"http://{written}")
-        port = parts.port or PORTS[parts.scheme]
+        usual = PORTS[parts.scheme]
+        port = parts.port or usual
     except (ValueError, KeyError):
         raise ToolFailure("the proxy that the environment names is no http or https address; a person must set it right") from None
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
