@@ -157,15 +157,41 @@ class Walk:
         return _some(done | right), _some(done | right_after)
 
     def _pipeline(self, nodes: "Sequence[Node]", folders: Folders, fed_by: Simple | None) -> Place:
+        first, *rest = nodes
+        body, redirects = _peeled(first)
+        if body.type == "list":
+            return self._regrouped(body, redirects, rest, folders)
         # Each command of a pipeline runs in a shell of its own.
         for child in nodes:
             if child.type in ("|", "|&"):
                 continue
+            if child is not first and _peeled(child)[0].type == "list":
+                self.problem("in which order it runs cannot be told")
             count = len(self.found.simples)
             self.statement(child, folders, fed_by)
             made = self.found.simples[count:]
             fed_by = made[0] if len(made) == 1 else None
+        self._last_start = folders
         return folders, folders
+
+    def _regrouped(self, body: "Node", redirects: "Sequence[Node]", rest: "Sequence[Node]", folders: Folders) -> Place:
+        """`a && b 2>c | d`: the tree takes `a && b` for the first command of the pipeline, where bash takes `b`."""
+        parts = [child for child in body.children if child.type not in _SILENT]
+        *before, operator, last = parts
+        place, joining = (folders, folders), ""
+        for child in before:
+            if child.type in ("&&", "||"):
+                joining = child.type
+            else:
+                place = self._joined(joining, child, place, folders)
+        start = place[0] if operator.type == "&&" else place[1]
+        self._redirects.take(redirects, start)
+        self._pipeline([last, *rest], start, None)
+        self._last_start = start
+        if operator.type == "&&":
+            return start, _some(place[1] | start)
+        either = _some(place[0] | start)
+        return either, either
 
     def _redirected(self, node: "Node", folders: Folders, fed_by: Simple | None) -> Place:
         body = node.child_by_field_name("body")
@@ -176,7 +202,7 @@ class Walk:
             self._last_start = folders
             place = self.statement(body, folders, fed_by)
             # The tree hangs the redirect of a list's last command on the whole list.
-            where = self._last_start if body.type in ("list", "negated_command") else folders
+            where = self._last_start if body.type in ("list", "negated_command", "pipeline") else folders
         if self._redirects.take(redirects, where) and body is not None and body.type == "command" and len(self.found.simples) > count:
             self._given_input(len(self.found.simples) - 1)
         self.folders = folders
@@ -335,6 +361,12 @@ class Walk:
         # A shell goes to `..` by the name it came by, not by where a link led.
         reached = frozenset(posixpath.normpath(posixpath.join(folder, target)) for folder in folders)
         return reached, _some(folders | reached)
+
+
+def _peeled(node: "Node") -> "tuple[Node, Sequence[Node]]":
+    """What its redirects are hung on, and they."""
+    body = node.child_by_field_name("body") if node.type == "redirected_statement" else None
+    return (node, ()) if body is None else (body, [child for child in node.children if child != body])
 
 
 def _some(folders: Folders) -> Folders:

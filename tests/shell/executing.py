@@ -24,9 +24,9 @@ command_not_found_handle() {
     printf '%%s\0' "$#" "$PWD" "$@" >&9
     local name=$1
     case $name in
-    sudo|nice|nohup|setsid) shift; "$@" ;;
+    nice|nohup|setsid) shift; "$@" ;;
     timeout) shift 2; "$@" ;;
-    env) shift; while [[ $1 == *=* ]]; do shift; done; "$@" ;;
+    env|sudo) shift; while [[ $1 == *=* ]]; do shift; done; "$@" ;;
     bash) shift; [[ $1 == -c ]] && (eval "$2") ;;
     xargs) shift; local args=() one; while read -r -t 0.2 one; do args+=("$one"); done; [ $# -gt 0 ] && "$@" "${args[@]}" ;;
     find) local at=() ; shift

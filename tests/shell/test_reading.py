@@ -308,3 +308,26 @@ def test_long_lines_of_one_thing_do_not_stall(line: str) -> None:
     with suppress(ToolFailure):
         reading = read_line(line)
         assert reading.commands or reading.writes
+
+
+@pytest.mark.parametrize(
+    ("line", "writes"),
+    [
+        ("cd sub && ls > a", {("a", "sub")}),
+        ("cd sub && ls | cat > a", {("a", "sub")}),
+        ("cd sub && ls 2> a | cat", {("a", "sub")}),
+        ("cd sub && ls 2> a | cat; touch b", {("a", "sub"), ("b", "sub"), ("b", "")}),
+        ("true && cd sub && ls 2>&1 | tee a > b", {("a", "sub"), ("b", "sub")}),
+        ("cd sub || exit; touch a", {("a", "sub")}),
+        ("cd sub | touch a; touch b", {("a", ""), ("b", "")}),
+        ("(cd sub; touch a); touch b", {("a", ""), ("a", "sub"), ("b", "")}),
+        ("if cd sub; then touch a; else touch b; fi", {("a", "sub"), ("b", ""), ("b", "sub")}),
+        ("cd sub && touch a & touch b", {("a", "sub"), ("b", "")}),
+        ("{ cd sub; } && touch a", {("a", "sub")}),
+        ("{ cd sub; }; touch a", {("a", ""), ("a", "sub")}),
+        ("cd sub && cd .. && touch a", {("a", "")}),
+    ],
+)
+def test_folders_are_followed_through_the_line(line: str, writes: set[tuple[str, str]]) -> None:
+    seen = {(touch.text, folder.removeprefix("/ws").lstrip("/")) for touch in read_line(line).writes for folder in touch.folders}
+    assert seen == writes
