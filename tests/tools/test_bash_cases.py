@@ -19,6 +19,7 @@ from tests.tools.lending import Lent
 
 BASH = BashTool()
 
+
 def cases() -> list[dict[str, Any]]:
     return yaml.safe_load((CASES / "shell.yaml").read_text(encoding="utf-8"))
 
