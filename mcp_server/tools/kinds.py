@@ -6,6 +6,8 @@ from typing import Literal
 SNIFFED = 8192
 """Bytes looked at. A NUL among them means binary, as git and ripgrep have it."""
 
+PDF = "a PDF document"
+
 _IMAGES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -14,7 +16,7 @@ _IMAGES = (
 )
 
 _NAMED = (
-    (b"%PDF-", "a PDF document"),
+    (b"%PDF-", PDF),
     (b"PK\x03\x04", "a ZIP archive (or an office document, jar or wheel)"),
     (b"\x1f\x8b", "gzip data"),
     (b"BZh", "bzip2 data"),

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import PathValue, Request
 from mcp_server.records import ImagePart, TextPart
+from mcp_server.tools import pdf
 from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
-from mcp_server.tools.kinds import SNIFFED, Kind, kind_of
+from mcp_server.tools.kinds import PDF, SNIFFED, Kind, kind_of
 from mcp_server.tools.opening import Place, in_words, opened, place_of
 from mcp_server.tools.paths import below, locate, path_requests, refuse_unless_among
 from mcp_server.tools.stamps import Stamp, remember
@@ -37,8 +38,8 @@ class ReadArguments(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     filePath: str = Field(description="The file, absolute or relative to the workspace")
-    offset: int = Field(default=1, ge=0, le=2**53, description="The line to start at, from 1")
-    limit: int = Field(default=MAX_LINES, ge=1, le=MAX_LINES, description="How many lines to read")
+    offset: int = Field(default=1, ge=0, le=2**53, description="The line to start at, from 1; in a PDF document the page")
+    limit: int = Field(default=MAX_LINES, ge=1, le=MAX_LINES, description="How many lines to read; in a PDF document pages")
 
 
 class ReadTool:
@@ -50,7 +51,8 @@ class ReadTool:
         description=(
             "Reads a file. Text comes back as numbered lines (`12: text`; the number is not part of the file), at most 2,000 lines "
             "or 50 KiB a call; a longer file says at which offset to go on. Lines over 2,000 characters are cut. PNG, JPEG, GIF and"
-            " WebP images come back as images; other binary files are refused with their kind. Read a file before you edit or "
+            " WebP images come back as images, PDF documents as the text of their pages where this server can read them (offset and "
+            "limit count pages); other binary files are refused with their kind. Read a file before you edit or "
             "overwrite it. To find files use glob, to search in them grep, to see a folder list. Several reads may be called at "
             "once."
         ),
@@ -108,6 +110,8 @@ async def _read(place: Place, path: PathValue, arguments: ReadArguments, context
         match kind.sort:
             case "image":
                 return await _image(handle, start, kind, found.st_size, path)
+            case "binary" if kind.name == PDF:
+                return await _document(handle, found.st_size, arguments, path, context)
             case "binary":
                 raise ToolFailure(f"{path.text} is {kind.name}, {found.st_size:,} bytes; read shows text and images only")
             case "text":
@@ -115,6 +119,14 @@ async def _read(place: Place, path: PathValue, arguments: ReadArguments, context
         seen = Stamp(mtime_ns=found.st_mtime_ns, size=found.st_size, inode=found.st_ino, digest=window.digest)
     await remember(context, path, seen)
     return ToolResult(parts=(TextPart(text=_numbered(window, arguments, path)),))
+
+
+async def _document(handle: int, size: int, arguments: ReadArguments, path: PathValue, context: ToolContext) -> ToolResult:
+    pdf.refuse_unless_fit(path.text, size, library=pdf.available())
+    os.lseek(handle, 0, os.SEEK_SET)
+    first = max(arguments.offset, 1)
+    pages = await pdf.read_pages(handle, path.text, context.environment, first=first, count=arguments.limit)
+    return ToolResult(parts=(TextPart(text=pdf.paged(pages, path.text, first)),))
 
 
 async def _image(handle: int, start: bytes, kind: Kind, size: int, path: PathValue) -> ToolResult:
