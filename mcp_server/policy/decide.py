@@ -6,6 +6,7 @@ Where several values decide together: the strictest; of equals, the earlier step
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from mcp_server.policy import effects, layers, rulings, silence, wellformed
@@ -68,9 +69,17 @@ def _judged(authority: Authority, request: Request, value: Value, said: tuple[Op
     elif silence.allows(authority, request.permission, value):
         return _allowed(authority, request, Step.MODE)
     else:
-        step, asks = Step.MODE, (AskRef(owner=rulings.SILENCE, rule=request.permission),)
-    asked = Asked(permission=request.permission, value=value, arguments=request.arguments, opinions=said)
-    return _asked(authority, request, step, asks, rulings.answering(authority.rulings, asked, asks, digest))
+        step, asks = Step.MODE, _silent(request.permission)
+    ruling = None
+    if authority.rulings:
+        asked = Asked(permission=request.permission, value=value, arguments=request.arguments, opinions=said)
+        ruling = rulings.answering(authority.rulings, asked, asks, digest)
+    return _asked(authority, request, step, asks, ruling)
+
+
+@lru_cache(maxsize=64)
+def _silent(permission: str) -> tuple[AskRef, ...]:
+    return (AskRef(owner=rulings.SILENCE, rule=permission),)
 
 
 def _strictest(said: Sequence[Opinion]) -> Action | None:

@@ -61,7 +61,7 @@ def effects_opinion(said: Opinion, value: CommandValue) -> Opinion | None:
     layer, own = said.layer, said.rule
     if value.unseen not in layer.concerns:
         layer.concerns[value.unseen] = _of_layer(layer, value.unseen)
-    found = layer.concerns[value.unseen]
+    found: Opinion | None = layer.concerns[value.unseen]
     if found is None or (own is not None and own.action is Action.ALLOW and layers.vouches(own, value)):
         return None
     return found

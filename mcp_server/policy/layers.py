@@ -45,7 +45,9 @@ class Reading:
     conditional: tuple[tuple[int, Rule], ...]
     """Rules with `when`, last first."""
     relative: bool
-    """Some pattern has neither a root nor a `*` at its start. Only such a one can match a path as relative and not as absolute."""
+    """Some path's pattern has neither a root nor a `*` at its start. Only such a one can match a path as relative and not as absolute."""
+    careful: bool
+    """A value of one text is not told by that text alone."""
     said: dict[int, Opinion] = field(default_factory=dict[int, Opinion])
     """By the rule's place: what the layer says where that rule speaks for it. Filled as needed."""
 
@@ -53,9 +55,23 @@ class Reading:
 def opinions(heard: Sequence[Layer], value: Value, permission: str, arguments: Mapping[str, Any]) -> list[Opinion]:
     """What each of the layers says, in their order."""
     sort = (permission, isinstance(value, PathValue))
+    text = matching.only_text(value)
+    said: list[Opinion] = []
+    for layer in heard:
+        reading: Reading | None = layer.readings.get(sort)
+        if text is None or reading is None or reading.careful:
+            return _opinions(heard, sort, value, arguments)
+        known = reading.said.get(reading.every.last(text))
+        if known is None:
+            return _opinions(heard, sort, value, arguments)
+        said.append(known)
+    return said
+
+
+def _opinions(heard: Sequence[Layer], sort: Sort, value: Value, arguments: Mapping[str, Any]) -> list[Opinion]:
+    """The same of any value, and of layers that nobody has asked yet."""
     texts = matching.texts_of(value)
-    alone = texts.alone
-    return [_opinion(layer, sort, texts, alone, value, arguments) for layer in heard]
+    return [_opinion(layer, sort, texts, value, arguments) for layer in heard]
 
 
 def opinion(layer: Layer, value: Value, permission: str, arguments: Mapping[str, Any]) -> Opinion:
@@ -63,23 +79,19 @@ def opinion(layer: Layer, value: Value, permission: str, arguments: Mapping[str,
     return opinions((layer,), value, permission, arguments)[0]
 
 
-def _opinion(layer: Layer, sort: Sort, texts: Texts, alone: bool, value: Value, arguments: Mapping[str, Any]) -> Opinion:
-    reading = layer.readings.get(sort)
+def _opinion(layer: Layer, sort: Sort, texts: Texts, value: Value, arguments: Mapping[str, Any]) -> Opinion:
+    reading: Reading | None = layer.readings.get(sort) or _read(layer, sort)
     if reading is None:
-        reading = _read(layer, sort)
-        if reading is None:
-            return _said(layer, _scanned(layer, sort, texts, arguments), value)
-    last = reading.every.last(texts.whole)
-    if not alone:
-        last = _last_of_others(reading, last, texts)
+        return _said(layer, _scanned(layer, sort, texts, arguments), value)
+    last = _last_of_others(reading, reading.every.last(texts.whole), texts)
     if reading.conditional:
         last = _last_conditional(reading, last, texts, arguments, path=sort[1])
-    if type(value) is CommandValue and value.opaque:
-        return _said(layer, layer.rules[last] if last != NONE else None, value)
-    known = reading.said.get(last)
-    if known is None:
-        known = reading.said[last] = _said(layer, layer.rules[last] if last != NONE else None, value)
-    return known
+    rule = layer.rules[last] if last != NONE else None
+    if isinstance(value, CommandValue) and value.opaque:
+        return _said(layer, rule, value)
+    if last not in reading.said:
+        reading.said[last] = _said(layer, rule, value)
+    return reading.said[last]
 
 
 def _last_of_others(reading: Reading, best: int, texts: Texts) -> int:
@@ -117,12 +129,15 @@ def _compiled(layer: Layer, permission: str, path: bool) -> Reading:
     ]
     plain = [(place, rule.action, matching.pattern_for(rule, path=path)) for place, rule in met if not rule.when]
     closes = [(place, pattern) for place, action, pattern in plain if action is not Action.ALLOW]
+    relative = path and any(not matching.rooted(pattern) for _, _, pattern in plain)
+    conditional = tuple(reversed([(place, rule) for place, rule in met if rule.when]))
     return Reading(
         every=tabulate([(place, pattern) for place, _, pattern in plain]),
         closes=tabulate(closes),
         folded=tabulate([(place, matching.fold(pattern)) for place, pattern in closes] if path else []),
-        conditional=tuple(reversed([(place, rule) for place, rule in met if rule.when])),
-        relative=any(not matching.rooted(pattern) for _, _, pattern in plain),
+        conditional=conditional,
+        relative=relative,
+        careful=relative or conditional != (),
     )
 
 

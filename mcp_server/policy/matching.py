@@ -81,10 +81,18 @@ class Texts(NamedTuple):
     folded: tuple[str, ...] = ()
     """Where case is not told apart: all of them, folded, again for denies and asks alone."""
 
-    @property
-    def alone(self) -> bool:
-        """There is but the one."""
-        return self.relative is None and not self.further and not self.folded
+
+def only_text(value: Value) -> str | None:
+    """The text of a value that has no other, but perhaps a path's relative form. None: it has more, or hides something."""
+    match value:
+        case CommandValue():
+            return None if value.forms or value.opaque else value.text
+        case PathValue():
+            return value.resolved if value.unresolved == value.resolved and not value.ignore_case else None
+        case PlainValue() | SpawnValue():
+            return value.text
+        case _:
+            assert_never(value)
 
 
 def texts_of(value: Value) -> Texts:

@@ -80,8 +80,6 @@ def _stands_for_widening(opinion: Opinion) -> bool:
 
 def answering(rulings: Sequence[Ruling], asked: Asked, asks: Sequence[AskRef], digest: str | None) -> Ruling | None:
     """The ruling that answers. A standing one before a `once`, so that none is used up without need."""
-    if not rulings:
-        return None
     lifting = [each for each in rulings if _lifts(each, asked, asks, digest)]
     return max(lifting, key=lambda each: (_WIDTH[each.reach], each.id), default=None)
 

@@ -33,7 +33,9 @@ class Table:
     """By length: what the text starts with, where that is too much for `starts`."""
     tails: tuple[tuple[int, Mapping[str, int]], ...]
     others: tuple[tuple[int, str, wildcards.PatternTest], ...]
-    """The rest, last first, each with a text that whatever it matches must hold: looking for that first is cheap."""
+    """What remains, last first, each with a text that whatever it matches must hold: looking for that first is cheap."""
+    rest: bool
+    """There are `heads`, `tails` or `others`."""
 
     def last(self, text: str) -> int:
         """The number of the last pattern that matches; `NONE` where none does."""
@@ -41,9 +43,7 @@ class Table:
         if self.starts is not None and (match := self.starts(text)) is not None:
             found = self.numbers[match.lastindex or 0]
             best = best if found < best else found
-        if self.heads or self.tails or self.others:
-            return self._last_of_the_rest(text, best)
-        return best
+        return self._last_of_the_rest(text, best) if self.rest else best
 
     def _last_of_the_rest(self, text: str, best: int) -> int:
         for length, heads in self.heads:
@@ -96,14 +96,16 @@ def tabulate(patterns: Sequence[tuple[int, str]]) -> Table:
     starting += [(number, re.escape(head)) for head, number in sorting.heads.items()] if few else []
     starting.sort(key=lambda each: each[0], reverse=True)
     others = sorted(sorting.others.items(), key=lambda each: each[1], reverse=True)
+    heads = () if few else _by_length(sorting.heads)
     return Table(
         blanket=sorting.blanket,
         exact={form: max(number, sorting.blanket) for form, number in sorting.exact.items()},
         starts=_alternatives(tuple(expression for _, expression in starting)) if starting else None,
         numbers=(NONE, *(number for number, _ in starting)),
-        heads=() if few else _by_length(sorting.heads),
+        heads=heads,
         tails=_by_length(sorting.tails),
         others=tuple((number, wildcards.longest_literal(form), wildcards.test_of(form)) for form, number in others),
+        rest=bool(heads or sorting.tails or others),
     )
 
 

@@ -6,11 +6,7 @@ Pure data. How they are matched is `matching`, how they decide is `decide`.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Any, Literal, NewType
-
-if TYPE_CHECKING:
-    from mcp_server.policy.layers import Reading, Sort
-    from mcp_server.policy.verdicts import Opinion
+from typing import Any, Literal, NewType
 
 
 class Action(IntEnum):
@@ -109,11 +105,10 @@ class Layer:
     """False: an allow counts as no opinion (guard, ceiling, derived, ruled, an untrusted project)."""
     lends_folders: bool = False
     """An ancestor's own agent layer: its allows of literally `external_directory` are heard all the same."""
-    readings: dict["Sort", "Reading | None"] = field(init=False, repr=False, compare=False, default_factory=dict["Sort", "Reading | None"])
-    """What `layers` has made of the rules, by what is asked. No part of the value: it holds nothing that the rules do not."""
-    concerns: dict[tuple[str, ...], "Opinion | None"] = field(
-        init=False, repr=False, compare=False, default_factory=dict[tuple[str, ...], "Opinion | None"]
-    )
+    readings: dict[tuple[str, bool], Any] = field(init=False, repr=False, compare=False, default_factory=dict[tuple[str, bool], Any])
+    """What `layers` has made of the rules, by what is asked: its own business. No part of the value, as it holds nothing that the rules
+    do not."""
+    concerns: dict[tuple[str, ...], Any] = field(init=False, repr=False, compare=False, default_factory=dict[tuple[str, ...], Any])
     """Likewise what `effects` has made of them."""
 
 

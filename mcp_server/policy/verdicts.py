@@ -5,7 +5,7 @@ Also rulings as policy sees them: who gave one and where it is kept is `records`
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NewType
+from typing import NamedTuple, NewType
 
 from mcp_server.policy.values import Action, Layer, Reach, Request, Rule, Value
 
@@ -65,9 +65,8 @@ class Ruling:
     """For `once`: the call it is bound to. Such a ruling covers every value of that call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueVerdict:
-    """How one value of one request was decided."""
+class ValueVerdict(NamedTuple):
+    """How one value of one request was decided. A tuple, as every decision makes one and a frozen class takes four times as long."""
 
     permission: str
     value: Value
@@ -90,9 +89,8 @@ class ValueVerdict:
         return max((o.action for o in self.opinions if o.action is not None), default=self.action)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """How one call was decided. `parts` has one entry a value; a malformed request has none."""
+class Verdict(NamedTuple):
+    """How one call was decided. `parts` has one entry a value; a malformed request has none. A tuple, as `ValueVerdict` is."""
 
     action: Action
     step: Step

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from mcp_server.policy import wildcards
 from mcp_server.policy.matching import PATH_PERMISSIONS
 from mcp_server.policy.values import CommandValue, PathValue, PlainValue, Request, SpawnValue, Value
 
@@ -18,17 +17,19 @@ def problem_of(requests: Sequence[Request]) -> str | None:
 
 
 def _problem(request: Request) -> str | None:
-    if request.permission == "" or not wildcards.plain(request.permission):
-        return f"`{request.permission}` is no permission"
+    permission = request.permission
+    if permission == "" or "*" in permission or "?" in permission:
+        return f"`{permission}` is no permission"
+    sort = _SORTS.get(permission, PlainValue)
     for value in request.values:
-        problem = _value(request.permission, value)
+        problem = _value(permission, value, sort)
         if problem is not None:
             return problem
-    return None if request.values else f"the request for `{request.permission}` names no value"
+    return None if request.values else f"the request for `{permission}` names no value"
 
 
-def _value(permission: str, value: Value) -> str | None:
-    if type(value) is not _sort(permission):
+def _value(permission: str, value: Value, sort: type[Value]) -> str | None:
+    if type(value) is not sort:
         return f"`{permission}` was asked with a value of another kind ({type(value).__name__})"
     if "\0" in "".join(_texts(value)):
         return f"a value of `{permission}` holds a NUL character"
@@ -40,18 +41,14 @@ def _value(permission: str, value: Value) -> str | None:
 _SORTS: Mapping[str, type[Value]] = {**dict.fromkeys(PATH_PERMISSIONS, PathValue), "bash": CommandValue, "task": SpawnValue}
 
 
-def _sort(permission: str) -> type[Value]:
-    return _SORTS.get(permission, PlainValue)
-
-
 def _texts(value: Value) -> tuple[str, ...]:
     match value:
-        case PlainValue() | SpawnValue():
-            return (value.text,)
         case CommandValue():
             return (value.text, *value.forms)
         case PathValue():
             return (value.resolved, value.unresolved, value.relative or "")
+        case PlainValue() | SpawnValue():
+            return (value.text,)
         case _:
             assert_never(value)
 

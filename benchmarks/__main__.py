@@ -1,0 +1,35 @@
+"""`python -m benchmarks`: every figure, each against its peer in the same run, on standard output and in docs/benchmarks.md.
+
+With names of parts (`decisions servers children`) only those are measured, and nothing is written.
+"""
+
+import logging
+import sys
+
+import structlog
+
+from benchmarks import children, decisions, searching, servers
+from benchmarks.report import PAGE, page, row
+
+PARTS = {
+    "decisions": decisions.figures,
+    "servers": servers.figures,
+    "children": children.figures,
+    "searching": searching.figures,
+}
+
+
+def main() -> None:
+    """Measure, show, write."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    wanted = [name for name in PARTS if name in sys.argv[1:]]
+    found = {name: PARTS[name]() for name in wanted or PARTS}
+    for figures in found.values():
+        for figure in figures:
+            sys.stdout.write(row(figure) + "\n")
+    if not wanted:
+        PAGE.write_text(page(found), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
