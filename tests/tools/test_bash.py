@@ -184,7 +184,8 @@ async def test_a_process_without_a_mark_is_known_by_the_output_it_holds(lent: Le
     lent.write("stubborn.py", STUBBORN)
     with anyio.fail_after(20):
         text = await lent.text(BASH, command="python3 stubborn.py clean; sleep 0.2; echo done")
-    assert text.startswith("done\n\n(exit code 0)\n(")
+    assert text.startswith("done\n")  # its shell may still say that its own child was killed
+    assert "(exit code 0)" in text
     assert "had left running" in text
 
 
