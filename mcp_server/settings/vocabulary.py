@@ -40,6 +40,8 @@ _INSTEAD = {
 
 _WILD = re.compile(r"[*?]")
 _NAME = re.compile(r"[A-Za-z0-9_*?-]+")
+_ADDRESS = re.compile(r"[A-Za-z*?]+://[^/]+")
+_DOMAIN = re.compile(r"domain:(?P<host>[^/\s]+)")
 _OTHER_MCP = re.compile(r"mcp__(?P<server>.+?)__(?P<tool>.+)")
 
 
@@ -80,8 +82,28 @@ def pattern_complaint(permission: str, pattern: str) -> Complaint | None:
     if (permission in PLAIN_PERMISSIONS or "__" in permission) and pattern not in {"*", "**"}:
         hint = "test arguments with `when` in the list form" if "__" in permission else "leave the pattern out"
         return f"`{permission}` is asked with the value * alone; `{pattern}` never matches", f'write "*"; {hint}'
+    if permission == "webfetch" and (complaint := _address_complaint(pattern)) is not None:
+        return complaint
     if permission == "bash" and pattern.endswith(":*"):
         return f"`{pattern}` ends with :*, which is literal here", f'write "{pattern[:-2]} *"'
+    return None
+
+
+def _address_complaint(pattern: str) -> Complaint | None:
+    """Addresses are judged in one form, and a pattern in another matches none: a deny that denies nothing."""
+    if domain := _DOMAIN.fullmatch(pattern):
+        return f"`{pattern}` is no address", f'write "*://{domain["host"].lower()}/*"'
+    start = _ADDRESS.match(pattern)
+    if start is None:
+        return None
+    plain = start[0].lower()
+    if start[0] != plain:
+        return (
+            f"`{pattern}` has capitals in its host, and addresses are judged in small letters",
+            f'write "{plain}{pattern[start.end() :]}"',
+        )
+    if start.end() == len(pattern) and not _WILD.search(pattern):
+        return f"`{pattern}` has no path, and every address that is judged has one", f'write "{pattern}/*"'
     return None
 
 

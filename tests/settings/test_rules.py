@@ -101,6 +101,15 @@ def test_managed_asks_may_name_who_answers_and_how_far():
             'f:3: `gh__*` is asked with the value * alone; `x*` never matches; write "*"; test arguments with `when` in the list form',
         ),
         ("p:\n  bash: {'git:*': allow}", 'f:2: `git:*` ends with :*, which is literal here; write "git *"'),
+        ("p:\n  webfetch: {'domain:A.example': deny}", 'f:2: `domain:A.example` is no address; write "*://a.example/*"'),
+        (
+            "p:\n  webfetch: {'HTTPS://A.example/X*': deny}",
+            'f:2: `HTTPS://A.example/X*` has capitals in its host, and addresses are judged in small letters; write "https://a.example/X*"',
+        ),
+        (
+            "p:\n  webfetch: {'https://a.example': deny}",
+            'f:2: `https://a.example` has no path, and every address that is judged has one; write "https://a.example/*"',
+        ),
         ("p:\n  - edit", "f:2: a rule of the list is not a map; write {permission: …, pattern: …, action: …}"),
         ("p:\n  - permission: edit\n    acton: deny\n    action: deny", "f:3: unknown key `acton`; did you mean `action`?"),
         ("p:\n  - {permission: edit}", "f:2: the rule has no `action`; add allow, ask or deny"),
