@@ -3,8 +3,10 @@
 Not a plug-in registry: the table of commands is written out in `main`.
 """
 
+import gc
 import importlib
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import click
@@ -32,7 +34,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self.places:
             return None
         module, attribute = self.places[cmd_name].split(":")
-        command = getattr(importlib.import_module(module), attribute)
+        command = getattr(_loaded(module), attribute)
         assert isinstance(command, click.Command)  # noqa: S101 - the table is ours; a wrong entry is a fault of this program
         return command
 
@@ -51,6 +53,18 @@ class LazyGroup(click.Group):
             if expected is None or rest is not None:
                 raise
             raise Told("\n".join(dict.fromkeys(str(error) for error in _leaves(expected)))) from group
+
+
+def _loaded(module: str) -> ModuleType:
+    """The module, loaded with the garbage collector at rest: next to nothing that loading makes is garbage, and looking for it takes a
+    tenth of the time. What stays is set apart, so that later collections need not look at it.
+    """
+    gc.disable()
+    try:
+        return importlib.import_module(module)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _leaves(group: BaseExceptionGroup[RemitError]) -> list[RemitError]:
