@@ -73,7 +73,7 @@ async def keep(store: Store, call: ClientCall) -> None:
 async def forget(store: Store, call: ClientCall) -> None:
     """It has ended: an empty text stands for none."""
     if call.kept:
-        await store.set_state(call.root.id, f"call:{call.call.id}", "")
+        await store.set_state(call.root.id, f"call:{call.call.id}", "", synced=False)
 
 
 async def kept_call(store: Store, root_id: SessionId, call_id: str) -> ToolCall | None:

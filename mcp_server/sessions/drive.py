@@ -97,7 +97,7 @@ class Drive:
             return False
         self._hold.run = replace(self._hold.run, usage=self._hold.run.usage + turn.usage)
         happened = self._noted(f"{turn.model} answered: {turn.instead}") if turn.instead else ()
-        await self._hold.save(RunState.RUNNING, entries=(turn,), happened=happened)
+        await self._hold.save(RunState.RUNNING, entries=(turn,), happened=happened, synced=False)  # no call is made before a synced write
         return True
 
     async def _shortened(self, entries: Sequence[StoredEntry]) -> bool:

@@ -70,7 +70,7 @@ class Hold:
         else:
             self.run = replace(self.run, expires_at=self.run.expires_at + max(0.0, now - self.run.updated_at))
         if self.run.state is not RunState.RUNNING:
-            await self.save(RunState.RUNNING)
+            await self.save(RunState.RUNNING, synced=False)
 
     def left(self) -> float:
         """Seconds of working time that it still has."""
@@ -106,13 +106,21 @@ class Hold:
         event = ran(self._deployment.clock(), self.run, self.path, ending_words(outcome))
         await self.save(state, reason=outcome.kind, happened=(event,))
 
-    async def save(self, state: RunState, *, reason: str = "", entries: Sequence[Entry] = (), happened: Sequence[AuditEvent] = ()) -> None:
-        """Write its state down, with what has happened.
+    async def save(
+        self,
+        state: RunState,
+        *,
+        reason: str = "",
+        entries: Sequence[Entry] = (),
+        happened: Sequence[AuditEvent] = (),
+        synced: bool = True,
+    ) -> None:
+        """Write its state down, with what has happened. `synced` False: for what is done again where a loss of power takes it.
 
         Raises:
             LeaseLost: Another process has it now.
         """
         now = self._deployment.clock()
         self.run = replace(self.run, state=check(self.run.state, state), reason=reason, updated_at=now)
-        if not await self._deployment.store.save_run(self.run, self._lease, entries=entries, events=happened, now=now):
+        if not await self._deployment.store.save_run(self.run, self._lease, entries=entries, events=happened, now=now, synced=synced):
             raise LeaseLost("the run was not written")  # without `uses` only a lost lease can say no

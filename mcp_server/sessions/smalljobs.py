@@ -37,10 +37,11 @@ async def job_turn(deployment: Deployment, job: Job, session: SessionRecord, tex
         ModelNotConfigured: There is no such agent, or no model for it.
         ModelError: It failed.
     """
-    definition = deployment.rulebook.role(job, session.workspace)
+    rulebook = deployment.rulebook.pinned()
+    definition = rulebook.role(job, session.workspace)
     if definition is None:
         raise ModelNotConfigured(f"no agent does the job `{job}`: `roles.{job}` of the settings names none that is there")
-    model = deployment.rulebook.model(definition)
+    model = rulebook.model(definition)
     if model is None:
         raise ModelNotConfigured(f"no model is set for agent `{definition.name}`")
     given = StoredEntry(seq=1, run_id=RunId(""), at=deployment.clock(), entry=TaskGiven(text=text))
@@ -48,7 +49,7 @@ async def job_turn(deployment: Deployment, job: Job, session: SessionRecord, tex
         session_id=session.id,
         agent=definition.name,
         model=model,
-        fallback=deployment.rulebook.fallback(definition),
+        fallback=rulebook.fallback(definition),
         system=definition.prompt,
         transcript=(given,),
         tools=(),

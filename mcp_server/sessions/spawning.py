@@ -179,10 +179,7 @@ async def _within_limits(deployment: Deployment, standing: Standing) -> None:
     limits, caller = deployment.limits, standing.session
     if caller.depth + 1 > limits.depth:
         raise ToolFailure(f"children may stand at most {limits.depth} below the root; do this part yourself")
-    running = 0
-    for child in await deployment.store.children(caller.id):
-        run = await deployment.store.latest_run(child.id)
-        running += run is not None and run.state not in FINAL
+    running = await deployment.store.busy_children(caller.id)
     if running >= limits.children:
         raise ToolFailure(f"{running} children are at work already, no more than {limits.children} may; wait for one (task_status) first")
 

@@ -53,7 +53,8 @@ class Turns:
         definition = standing.definition
         if definition is None:
             raise ModelNotConfigured(f"agent `{session.agent}`: {GONE}; define it again, or start another agent")
-        model = self._deployment.rulebook.model(definition)
+        rulebook = self._deployment.rulebook.pinned()
+        model = rulebook.model(definition)
         if model is None:
             raise ModelNotConfigured(
                 f"no model is set for agent `{session.agent}`: put `model: provider:name` into the user settings or the definition "
@@ -67,7 +68,7 @@ class Turns:
             session_id=session.id,
             agent=session.agent,
             model=model,
-            fallback=self._deployment.rulebook.fallback(definition),
+            fallback=rulebook.fallback(definition),
             system="\n\n".join(text for text in (definition.prompt, preamble, instructions) if text),
             transcript=transcript,
             tools=self.offers(standing),

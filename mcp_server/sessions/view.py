@@ -43,14 +43,10 @@ class Views:
 
     async def prompts(self, call: ClientCall) -> tuple[Prompt, ...]:
         """The open prompts that this call's request may show, oldest first."""
-        carries = call.call.tool in CARRIERS
-        roots = frozenset(root.id for root in await self._roots.of_caller(call.root)) if carries else frozenset[SessionId]()
-        shown: list[Prompt] = []
-        for prompt in self._supervisor.prompting.open_ones.values():
-            holder = self.holder(prompt)
-            if holder is call or (holder is None and prompt.root_id in roots):
-                shown.append(prompt)
-        return tuple(shown)
+        held = [(prompt, self.holder(prompt)) for prompt in self._supervisor.prompting.open_ones.values()]
+        orphans = call.call.tool in CARRIERS and any(holder is None for _, holder in held)
+        roots = frozenset(root.id for root in await self._roots.of_caller(call.root)) if orphans else frozenset[SessionId]()
+        return tuple(prompt for prompt, holder in held if holder is call or (holder is None and prompt.root_id in roots))
 
     def holder(self, prompt: Prompt) -> ClientCall | None:
         """The attached call whose own prompt it is, itself or through its child. None: no request holds it."""

@@ -80,12 +80,17 @@ class Store(Protocol):
 
     async def run(self, run_id: RunId) -> RunRecord | None: ...
     async def latest_run(self, session_id: SessionId) -> RunRecord | None: ...
+    async def busy_children(self, session_id: SessionId) -> int:
+        """How many of the session's children have a run that has not ended."""
+        ...
+
     async def unfinished_runs(
         self, *, workspaces: Sequence[str] | None = None, root_id: SessionId | None = None
     ) -> tuple[RunRecord, ...]: ...
     async def claim(self, run_id: RunId, *, owner: str, now: float, seconds: float) -> Lease | None:
         """Take the run if nobody holds it, its lease has lapsed, or it is `owner`'s already; None otherwise, and for a final run.
-        A change of owner raises the fence; a renewal by the same owner keeps it.
+        A change of owner raises the fence; a renewal by the same owner keeps it. Not synced, nor is giving it up: a loss of power that
+        takes it back ends whoever held it.
         """
         ...
 
@@ -102,11 +107,12 @@ class Store(Protocol):
         entries: Sequence[Entry] = (),
         events: Sequence[AuditEvent] = (),
         uses: Sequence[RulingId] = (),
+        synced: bool = True,
     ) -> bool:
         """State, new entries, their audit and the use of rulings, in one transaction. The owner columns and `cancel_requested` are
         the store's own: what `run` says of them is not written. False, and nothing written, where one of `uses` no longer stands
         (as in `use_rulings`). Raises `LeaseLost` where the fence has moved on, or the lease was given up. A run that has ended is
-        never made to go on (`StoreError`). `now` is the entries' time.
+        never made to go on (`StoreError`). `now` is the entries' time. `synced`: as in `audit`.
         """
         ...
 

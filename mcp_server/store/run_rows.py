@@ -54,6 +54,16 @@ def goes_on(connection: sqlite3.Connection, session_id: str) -> bool:
     return first(connection, query, {"session": session_id}) is not None
 
 
+def busy_children(connection: sqlite3.Connection, session_id: str) -> int:
+    """How many of the session's children have a run that has not ended."""
+    query = (
+        "SELECT count(*) FROM sessions AS child WHERE child.parent_id = :id "
+        "AND EXISTS (SELECT 1 FROM runs WHERE runs.session_id = child.id AND runs.final = 0)"
+    )
+    found = first(connection, query, {"id": session_id})
+    return 0 if found is None else found[0]
+
+
 def get(connection: sqlite3.Connection, run_id: str) -> RunRecord | None:
     """The run."""
     row = first(connection, f"{_SELECT} WHERE id = :id", {"id": run_id})

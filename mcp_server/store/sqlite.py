@@ -110,14 +110,17 @@ class SqliteStore(Store):
     async def latest_run(self, session_id: SessionId) -> RunRecord | None:
         return await self._db.read(run_rows.latest, session_id)
 
+    async def busy_children(self, session_id: SessionId) -> int:
+        return await self._db.read(run_rows.busy_children, session_id)
+
     async def unfinished_runs(self, *, workspaces: Sequence[str] | None = None, root_id: SessionId | None = None) -> tuple[RunRecord, ...]:
         return await self._db.read(run_rows.unfinished, workspaces=workspaces, root_id=root_id)
 
     async def claim(self, run_id: RunId, *, owner: str, now: float, seconds: float) -> Lease | None:
-        return await self._db.write(run_rows.claim, run_id, owner, now, seconds)
+        return await self._db.write_unsynced(run_rows.claim, run_id, owner, now, seconds)
 
     async def release(self, lease: Lease) -> None:
-        await self._db.write(run_rows.release, lease)
+        await self._db.write_unsynced(run_rows.release, lease)
 
     async def save_run(
         self,
@@ -128,6 +131,7 @@ class SqliteStore(Store):
         entries: Sequence[Entry] = (),
         events: Sequence[AuditEvent] = (),
         uses: Sequence[RulingId] = (),
+        synced: bool = True,
     ) -> bool:
         def work(connection: sqlite3.Connection) -> bool:
             run_rows.check_lease(connection, run, lease)
@@ -137,7 +141,7 @@ class SqliteStore(Store):
             audit_rows.append(connection, events)
             return True
 
-        return await self._db.write(work)
+        return await (self._db.write if synced else self._db.write_unsynced)(work)
 
     async def request_cancel(self, run_id: RunId, by: str) -> None:
         await self._db.write(run_rows.request_cancel, run_id, by)

@@ -61,3 +61,13 @@ async def test_tasks_that_write_at_once_leave_no_gap_and_no_event_out(handles: H
     log = await handles.two.audit_log()
     assert [stored.seq for stored in log] == list(range(1, 101))
     assert len({stored.event.outcome for stored in log}) == 100
+
+
+async def test_what_is_not_synced_is_seen_at_once_and_keeps_its_place(handles: Handles) -> None:
+    await handles.one.add_session(ROOT)
+    await handles.one.audit((an_event(ROOT, "1"),))
+    await handles.one.audit((an_event(ROOT, "2"),), synced=False)
+    await handles.one.set_state(ROOT.id, "key", "value", synced=False)
+    await handles.two.audit((an_event(ROOT, "3"),))
+    assert [(stored.seq, stored.event.outcome) for stored in await handles.two.audit_log()] == [(1, "1"), (2, "2"), (3, "3")]
+    assert await handles.two.state(ROOT.id, "key") == "value"

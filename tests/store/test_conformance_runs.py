@@ -282,3 +282,20 @@ async def test_a_lost_lease_is_told_before_a_lost_ruling(handles: Handles) -> No
     with pytest.raises(LeaseLost):
         await handles.one.save_run(RUN, lost, now=101.0, uses=(a_ruling(ROOT).id,))
     assert await handles.two.audit_log() == ()
+
+
+async def test_a_child_is_busy_while_one_of_its_runs_has_not_ended(handles: Handles) -> None:
+    first, second, other = (a_session(name, parent=ROOT) for name in ("first", "second", "other"))
+    for session in (ROOT, first, second, other, a_session("below", parent=first)):
+        await handles.one.add_session(session)
+    assert await handles.two.busy_children(ROOT.id) == 0
+    for session, name, state in (
+        (first, "1", RunState.COMPLETED),
+        (first, "2", RunState.WAITING),
+        (second, "3", RunState.QUEUED),
+        (other, "4", RunState.FAILED),
+        (ROOT, "5", RunState.RUNNING),
+    ):
+        await handles.one.add_run(a_run(session, name, state=state), ())
+    assert await handles.two.busy_children(ROOT.id) == 2
+    assert await handles.two.busy_children(second.id) == 0
