@@ -2,7 +2,7 @@
 # `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format check campaign clients inspector typescript docs lock clean
+.PHONY: help demo test lint format check campaign bench clients inspector typescript docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,6 +24,7 @@ help:
 	@echo 'make lint       ruff and pyright'
 	@echo 'make check      what continuous integration runs: lint, then test, nothing skipped'
 	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell, into docs/campaigns.md'
+	@echo 'make bench      what Remit costs beside its peers, into docs/benchmarks.md'
 	@echo 'make format     put the layout of the code right'
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
 	@echo 'make typescript what the TypeScript client needs, into build/'
@@ -55,6 +56,10 @@ check:
 campaign: $(VENV)/.dev
 	@$(BIN)/python -m tests.shell.test_differential 20000
 	@REMIT_CAMPAIGN=$(FACTOR) $(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
+
+bench: $(VENV)/.dev
+	@$(PIP) install --group bench
+	@$(BIN)/python -m benchmarks
 
 clients: inspector typescript
 
