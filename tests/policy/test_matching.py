@@ -15,7 +15,7 @@ ANCHORS = [
     ("*.env", None),
     ("*", None),
     ("/etc/*", None),
-    ("C:/work/*", None),
+    ("C:/src/*", None),
     ("src/*", "/ws/src/*"),
     ("?", "/ws/?"),
     ("./src", "/ws/src"),
