@@ -68,11 +68,6 @@ def peeled(words: tuple[str, ...]) -> Peeled:
     return Peeled(forms=tuple(forms), inner=tuple(inner), opaque=opaque)
 
 
-def wraps(name: str) -> bool:
-    """May a program of this name run a command that its words hold?"""
-    return name in WRAPPERS or name in SHELLS or name in LINE_RUNNERS or name in EXECUTING_WORDS or name in RESERVED
-
-
 def program(word: str) -> str:
     """A program's name without its path."""
     return word.rstrip("/").rpartition("/")[2] or word if "/" in word else word

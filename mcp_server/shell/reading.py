@@ -11,7 +11,7 @@ from mcp_server.policy.values import CommandValue
 from mcp_server.shell import prefixes
 from mcp_server.shell.doing import SAYING, check_hidden, effects_of
 from mcp_server.shell.effects import Effects
-from mcp_server.shell.forms import peeled, program, wraps
+from mcp_server.shell.forms import peeled, program
 from mcp_server.shell.model import Expand, Folders, Found, Simple, Sort, Touch, nothing
 from mcp_server.shell.rough import rough
 from mcp_server.shell.second import confirmed
@@ -181,9 +181,7 @@ class _Reader:
             self.why.append(effects.opaque)
 
     def _forms(self, simple: Simple) -> tuple[str, ...]:
-        texts = tuple([word.text for word in simple.words])
-        if not simple.assigned and "/" not in texts[0] and not wraps(texts[0]) and not assignment(texts[0]):
-            return (" ".join(texts),)
+        texts = tuple(word.text for word in simple.words)
         return peeled((*(one.raw for one in simple.assigned), *texts)).forms
 
     def _value(self, simple: Simple, effects: Effects, forms: tuple[str, ...], held: Inside) -> CommandValue:
