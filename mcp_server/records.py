@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NewType
 
-from mcp_server.policy.values import Action, CallId, Mode, Reach, Rule, ToolCall
-from mcp_server.policy.verdicts import AskRef, Ruling, RulingId, SessionId, Step
+from mcp_server.policy.values import Action, AskRef, CallId, Mode, Reach, Rule, ToolCall
+from mcp_server.policy.verdicts import Ruling, RulingId, SessionId, Step
 
 RunId = NewType("RunId", str)
 PromptId = NewType("PromptId", str)

@@ -35,6 +35,17 @@ def age_of(at: float) -> str:
     return f"{seconds} s"
 
 
+def elapsed_of(seconds: float) -> str:
+    """A span in its two largest units: `42 s`, `3 min 05 s`, `2 h 04 min`, `3 d 1 h`."""
+    whole = max(0, int(seconds))
+    days, hours, minutes = whole // 86400, whole // 3600 % 24, whole // 60 % 60
+    if days:
+        return f"{days} d {hours} h"
+    if hours:
+        return f"{hours} h {minutes:02} min"
+    return f"{minutes} min {whole % 60:02} s" if minutes else f"{whole} s"
+
+
 def cost_of(usage: Usage) -> str:
     """What it cost, as far as it is known."""
     if usage.cost is None:

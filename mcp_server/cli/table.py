@@ -39,6 +39,11 @@ def safe(text: str) -> str:
     return "\n".join(plain(line) for line in text.split("\n"))
 
 
+def json_line(value: object) -> str:
+    """The value as JSON on one line, with no character that a terminal would obey or hide."""
+    return plain(json.dumps(value, ensure_ascii=False))
+
+
 def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
 

@@ -12,8 +12,8 @@ from typing import Any
 from mcp_server.policy import effects, layers, rulings, silence, wellformed
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.rulings import Asked
-from mcp_server.policy.values import Action, CommandValue, Mode, Request, SpawnValue, Value
-from mcp_server.policy.verdicts import AskRef, Opinion, Ruling, RulingId, Step, ValueVerdict, Verdict
+from mcp_server.policy.values import Action, AskRef, CommandValue, Mode, Request, SpawnValue, Value
+from mcp_server.policy.verdicts import Opinion, Ruling, RulingId, Step, ValueVerdict, Verdict
 
 _ORDER: Mapping[Step, int] = {step: place for place, step in enumerate(Step)}
 

@@ -3,8 +3,8 @@
 from mcp_server.policy import rulings
 from mcp_server.policy.derived import MUST_BE_NAMED
 from mcp_server.policy.offers import limits
-from mcp_server.policy.values import Action, LayerKind, Mode
-from mcp_server.policy.verdicts import AskRef, Opinion, Step, ValueVerdict, Verdict
+from mcp_server.policy.values import Action, AskRef, LayerKind, Mode
+from mcp_server.policy.verdicts import Opinion, Step, ValueVerdict, Verdict
 
 _WORDS = {Action.ALLOW: "allowed", Action.ASK: "asks", Action.DENY: "denied"}
 

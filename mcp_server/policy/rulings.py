@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_server.policy import layers, matching
-from mcp_server.policy.values import Action, Condition, LayerKind, Reach, Rule, SpawnValue, Value
-from mcp_server.policy.verdicts import AskRef, Opinion, Ruling
+from mcp_server.policy.values import Action, AskRef, Condition, LayerKind, Reach, Rule, SpawnValue, Value
+from mcp_server.policy.verdicts import Opinion, Ruling
 
 SILENCE = "silence"
 """`AskRef.owner` where no layer had an opinion."""

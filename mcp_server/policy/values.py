@@ -187,6 +187,19 @@ Value = PlainValue | PathValue | CommandValue | SpawnValue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskRef:
+    """Names one ask so that a ruling can say which it answered: an asking rule by owner and text, or silence."""
+
+    owner: str
+    """`Layer.owner`; `silence` where no layer had an opinion."""
+    rule: str
+    """`str(rule)`; for silence, and for a widening spawn, the permission asked."""
+
+    def __str__(self) -> str:
+        return f"{self.owner}: {self.rule}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What one call asks of one permission. Without values it is denied."""
 
@@ -194,6 +207,10 @@ class Request:
     values: tuple[Value, ...]
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """The call's arguments, for `when`. Empty for built-in tools."""
+    besides: tuple[AskRef, ...] = ()
+    """Asks that a person who must be asked for this anyway is shown too, and lifts with it. They never make it ask."""
+    notes: tuple[str, ...] = ()
+    """What such a person must see besides the values."""
 
 
 CallId = NewType("CallId", str)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, NewType
 
-from mcp_server.policy.values import Action, Layer, Reach, Request, Rule, Value
+from mcp_server.policy.values import Action, AskRef, Layer, Reach, Request, Rule, Value
 
 RulingId = NewType("RulingId", str)
 SessionId = NewType("SessionId", str)
@@ -24,19 +24,6 @@ class Step(StrEnum):
     RULING = "ruling"
     DONT_ASK = "dont_ask"
     CHANNEL = "channel"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskRef:
-    """Names one ask so that a ruling can say which it answered: an asking rule by owner and text, or silence."""
-
-    owner: str
-    """`Layer.owner`; `silence` where no layer had an opinion."""
-    rule: str
-    """`str(rule)`; for silence, and for a widening spawn, the permission asked."""
-
-    def __str__(self) -> str:
-        return f"{self.owner}: {self.rule}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

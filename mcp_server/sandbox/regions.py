@@ -10,8 +10,8 @@ from mcp_server.policy import layers, rulings, silence, wildcards
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.layers import Held
 from mcp_server.policy.matching import PATH_PERMISSIONS, pattern_for
-from mcp_server.policy.values import Action, Layer, LayerKind, Mode, PathValue, PlainValue, Reach, Rule
-from mcp_server.policy.verdicts import AskRef, Ruling
+from mcp_server.policy.values import Action, AskRef, Layer, LayerKind, Mode, PathValue, PlainValue, Reach, Rule
+from mcp_server.policy.verdicts import Ruling
 
 NOBODY = "zzzzzz-no-rule-names-this"
 """A name for asking the mode: it answers by where a path lies, not by how it is called."""

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 import anyio
 
-from mcp_server.policy.values import Action, CallId, Mode, Rule, ToolCall
-from mcp_server.policy.verdicts import AskRef, SessionId, Step
+from mcp_server.policy.values import Action, AskRef, CallId, Mode, Rule, ToolCall
+from mcp_server.policy.verdicts import SessionId, Step
 from mcp_server.principal import LOCAL
 from mcp_server.records import (
     ApprovalSubject,

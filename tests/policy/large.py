@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from mcp_server.policy.chain import Commons, Member
 from mcp_server.policy.guard import guard_rules
-from mcp_server.policy.values import Mode, PlainValue, Reach, Request, Rule, SpawnValue, Value
-from mcp_server.policy.verdicts import AskRef, Ruling, RulingId, SessionId
+from mcp_server.policy.values import AskRef, Mode, PlainValue, Reach, Request, Rule, SpawnValue, Value
+from mcp_server.policy.verdicts import Ruling, RulingId, SessionId
 from tests.policy.universe import HOME, WORKSPACE, command, path, rule
 
 PERMISSIONS = ["edit", "read", "bash", "webfetch", "task", "external_directory", "git__push", "todowrite", "*", "e*", "git__*", "?ead"]

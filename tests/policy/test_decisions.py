@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from mcp_server.policy.chain import Commons, authority
 from mcp_server.policy.decide import decide
-from mcp_server.policy.values import Action, Condition, Mode, PlainValue, Reach, Request, Rule, SpawnValue
-from mcp_server.policy.verdicts import AskRef, Step
+from mcp_server.policy.values import Action, AskRef, Condition, Mode, PlainValue, Reach, Request, Rule, SpawnValue
+from mcp_server.policy.verdicts import Step
 from tests.policy.universe import BARE, TARGET, WORKSPACE, asks_for, asks_in, command, member, path, rule, rules, ruling, verdict_of
 
 QUESTION = asks_for("question", PlainValue(text="*"))

@@ -10,8 +10,8 @@ from itertools import product
 from mcp_server.policy.chain import Authority, Commons, Member, agent_owner, authority
 from mcp_server.policy.decide import decide
 from mcp_server.policy.matching import anchor
-from mcp_server.policy.values import Action, CommandValue, Mode, PathValue, Reach, Request, Rule, Value
-from mcp_server.policy.verdicts import AskRef, Ruling, RulingId, SessionId, Verdict
+from mcp_server.policy.values import Action, AskRef, CommandValue, Mode, PathValue, Reach, Request, Rule, Value
+from mcp_server.policy.verdicts import Ruling, RulingId, SessionId, Verdict
 
 WORKSPACE = "/ws"
 HOME = "/home/person"

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcp_server.policy.decide import decide
-from mcp_server.policy.values import Action, Mode, Reach, Request
-from mcp_server.policy.verdicts import AskRef, Ruling, RulingId, SessionId
+from mcp_server.policy.values import Action, AskRef, Mode, Reach, Request
+from mcp_server.policy.verdicts import Ruling, RulingId, SessionId
 from mcp_server.sandbox.derive import Approval
 from mcp_server.sandbox.profile import Access
 from mcp_server.sandbox.regions import path_value

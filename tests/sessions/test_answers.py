@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_server.policy.values import Action, CallId, Reach, Rule
-from mcp_server.policy.verdicts import AskRef, SessionId
+from mcp_server.policy.values import Action, AskRef, CallId, Reach, Rule
+from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import Answer, ApprovalSubject, Choice, Offer, Prompt, PromptId, Question, QuestionSubject
 from mcp_server.sessions.answers import accepts, rulings_of
 from mcp_server.store.ids import mint

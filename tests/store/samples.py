@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from mcp_server.policy.values import Action, CallId, Condition, Reach, Rule, ToolCall
-from mcp_server.policy.verdicts import AskRef, Ruling, RulingId, SessionId, Step
+from mcp_server.policy.values import Action, AskRef, CallId, Condition, Reach, Rule, ToolCall
+from mcp_server.policy.verdicts import Ruling, RulingId, SessionId, Step
 from mcp_server.records import (
     Answer,
     ApprovalSubject,

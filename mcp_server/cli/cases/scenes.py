@@ -10,8 +10,8 @@ from mcp_server.policy.chain import MANAGED_OWNER, PERSON_OWNER, PROJECT_OWNER, 
 from mcp_server.policy.guard import guard_rules
 from mcp_server.policy.matching import PATH_PERMISSIONS, anchor
 from mcp_server.policy.rulings import SILENCE, name_of
-from mcp_server.policy.values import Action, CommandValue, PathValue, PlainValue, Request, Rule, SpawnValue, Value
-from mcp_server.policy.verdicts import AskRef, Ruling, RulingId, SessionId
+from mcp_server.policy.values import Action, AskRef, CommandValue, PathValue, PlainValue, Request, Rule, SpawnValue, Value
+from mcp_server.policy.verdicts import Ruling, RulingId, SessionId
 from mcp_server.policy.widening import widening
 
 WORKSPACE = "/srv/cases/workspace"
