@@ -10,6 +10,8 @@ COMMANDS = {
     "serve": "mcp_server.cli.serve:serve",
     "agents": "mcp_server.cli.agents:agents",
     "sessions": "mcp_server.cli.sessions:sessions",
+    "cancel": "mcp_server.cli.cancel:cancel",
+    "logs": "mcp_server.cli.following:logs",
     "approvals": "mcp_server.cli.approvals:approvals",
     "rulings": "mcp_server.cli.rulings:rulings",
     "trust": "mcp_server.cli.trust:trust",

@@ -20,7 +20,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(_width(row[column]) for row in cells) for column in range(len(heads))]
     lines = [GAP.join(_pad(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
     room = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-    return "\n".join(_cut(line, room) if room >= NARROWEST else line for line in lines)
+    return "\n".join(cut(line, room) if room >= NARROWEST else line for line in lines)
 
 
 def plain(text: str) -> str:
@@ -52,7 +52,8 @@ def _pad(text: str, width: int) -> str:
     return text + " " * (width - _width(text))
 
 
-def _cut(line: str, room: int) -> str:
+def cut(line: str, room: int) -> str:
+    """The line, and an ellipsis in place of what `room` columns do not hold."""
     if _width(line) <= room:
         return line
     kept = ""

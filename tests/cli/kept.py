@@ -1,7 +1,7 @@
 """A person's store with things in it, as a server would have left them."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -42,6 +42,9 @@ Result = TypeVar("Result")
 
 ROOT = SessionId("ses_" + "a" * 32)
 CHILD = SessionId("ses_" + "b" * 32)
+WRITER = SessionId("ses_" + "c" * 32)
+BELOW = SessionId("ses_" + "d" * 32)
+CALL = CallId("call_2")
 AT = 1_790_000_000.0
 RULE = Rule(permission="edit", pattern="src/*", action=Action.ALLOW)
 NEVER = Rule(permission="edit", pattern="src/a.py", action=Action.DENY)
@@ -120,15 +123,32 @@ class Kept:
 
         self.use(add)
 
-    def prompt(self, subject: Subject = APPROVAL) -> Prompt:
-        """An open prompt of `build › explore`."""
+    def working(self) -> None:
+        """Below `build` a second child, `writer`, whose run waits with a call that `edit * ask` stopped, and below it a queued one."""
+
+        async def add(store: Store) -> None:
+            call = ToolCall(id=CALL, tool="edit", arguments={"filePath": "src/a.py\x1b[2J"})
+            turn = ModelTurn(text="", calls=(call,), model="scripted", usage=Usage(turns=1))
+            await store.add_child(
+                _session(WRITER, "writer", ROOT), _run(WRITER, RunState.WAITING), (TaskGiven(text="write"), turn), (ASKED,)
+            )
+            await store.add_child(_session(BELOW, "explore", WRITER), _run(BELOW, RunState.QUEUED), (TaskGiven(text="look"),), ())
+
+        self.use(add)
+
+    def end_root(self) -> None:
+        """The client of `build` has gone."""
+        self.use(lambda store: store.update_session(replace(_session(ROOT, "build", None), ended_at=AT)))
+
+    def prompt(self, subject: Subject = APPROVAL, *, session: SessionId | None = None) -> Prompt:
+        """An open prompt of `build › explore`, or of another session."""
         prompt = Prompt(
             id=PromptId(mint("prm")),
             principal=LOCAL.key,
             root_id=ROOT,
-            session_id=CHILD,
+            session_id=session or CHILD,
             session_path=("build", "explore"),
-            calls=(CallId("call_2"),),
+            calls=(CALL,),
             digest="d1",
             subject=subject,
             created_at=AT,
@@ -158,6 +178,34 @@ def _session(identity: SessionId, agent: str, parent: SessionId | None) -> Sessi
         created_at=AT,
     )
 
+
+def _run(session: SessionId, state: RunState) -> RunRecord:
+    return RunRecord(
+        id=RunId(f"run_{session[4:]}"),
+        session_id=session,
+        root_id=ROOT,
+        principal=LOCAL.key,
+        workspace="/project",
+        state=state,
+        usage=Usage(turns=1, input_tokens=700, output_tokens=50),
+        created_at=AT,
+        updated_at=AT,
+    )
+
+
+ASKED = AuditEvent(
+    at=AT,
+    kind="decision",
+    principal=LOCAL.key,
+    session_id=WRITER,
+    session_path=("build", "writer"),
+    tool="edit",
+    digest="d1",
+    action=Action.ASK,
+    step=Step.ASK,
+    rules=("agent build: edit * ask",),
+    ref=CALL,
+)
 
 DECISION = AuditEvent(
     at=AT,

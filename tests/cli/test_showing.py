@@ -21,6 +21,7 @@ def run(environment: Mapping[str, str], *arguments: str) -> Result:
         (("approvals",), "nobody waits for an answer\n"),
         (("rulings",), "no ruling stands\n"),
         (("audit",), "nothing to show\n"),
+        (("logs",), ""),
     ],
 )
 def test_an_empty_store_is_told_in_words(environment: Mapping[str, str], command: tuple[str, ...], said: str) -> None:
@@ -30,7 +31,7 @@ def test_an_empty_store_is_told_in_words(environment: Mapping[str, str], command
 
 def test_sessions_stand_below_their_parents(kept: Kept, environment: Mapping[str, str]) -> None:
     kept.tree()
-    lines = run(environment, "sessions").output.splitlines()
+    lines = run(environment, "sessions", "--all").output.splitlines()
     assert [line.split()[:2] for line in lines] == [["SESSION", "STATE"], ["build", "open"], ["└", "explore"]]
     assert "completed" in lines[2]
 
@@ -43,11 +44,15 @@ def test_a_session_is_shown_with_its_refused_calls_and_without_terminal_tricks(k
     assert 'calls read {"filePath": ".env"}' in ended.output
     assert "refused: build › explore: read .env: denied by the person" in ended.output
     assert "\x1b" not in ended.output
+    assert "\x07" not in ended.output
 
 
-def test_a_session_that_is_not_there_is_an_error_with_the_way_out(environment: Mapping[str, str]) -> None:
-    ended = run(environment, "sessions", "show", "ses_nothere")
-    assert (ended.exit_code, ended.output) == (2, "Error: no session begins with ses_nothere; `remit sessions` lists them\n")
+@pytest.mark.parametrize("command", [("sessions", "show", "ses_nothere"), ("cancel", "ses_nothere"), ("logs", "ses_nothere")])
+def test_a_session_that_is_not_there_is_one_clear_error_with_the_way_out(environment: Mapping[str, str], command: tuple[str, ...]) -> None:
+    ended = run(environment, *command)
+    assert ended.exit_code == 2
+    assert ended.output.startswith("Error: no session begins with ses_nothere; `remit sessions")
+    assert ended.output.endswith("lists them\n")
 
 
 def test_the_audit_is_filtered_and_given_as_json(kept: Kept, environment: Mapping[str, str]) -> None:
