@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from mcp_server.records import AuditEvent, Entry, Prompt, RulingRecord, RunRecord, SessionRecord
 from mcp_server.store.faults import UnreadableRow, UnwritableValue
+from mcp_server.store.promised import PromisedCall
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -70,3 +71,4 @@ ENTRY = Form[Entry]("transcript entry", lambda: TypeAdapter[Entry](Entry))
 PROMPT = Form[Prompt]("prompt", lambda: TypeAdapter(Prompt))
 RULING = Form[RulingRecord]("ruling", lambda: TypeAdapter(RulingRecord))
 AUDIT = Form[AuditEvent]("audit event", lambda: TypeAdapter(AuditEvent))
+PROMISED = Form[PromisedCall]("promised call", lambda: TypeAdapter(PromisedCall))
