@@ -180,7 +180,10 @@ class RunRecord:
     usage: Usage = field(default_factory=Usage)
     created_at: float
     updated_at: float
-    expires_at: float | None = None
+    worked: float = 0.0
+    """Seconds of working time so far: waiting and lying still left out, by a clock that nobody sets."""
+    waits_for: tuple[str, ...] = ()
+    """While it waits: the ids of the prompts and of the children's runs, the first of which to be over wakes it."""
     outcome: Outcome | None = None
     cancel_requested: str | None = None
     """Who asked to cancel; None: nobody."""
@@ -189,6 +192,33 @@ class RunRecord:
     lease_until: float | None = None
     fence: int = 0
     """Grows with each change of owner; a write with an older number is refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One step of a run from state to state, as it is kept for people."""
+
+    run_id: RunId
+    at: float
+    state: RunState
+    """What it came to be in."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a session's runs, or those of a whole tree, have used up so far."""
+
+    tokens: int = 0
+    """In and out."""
+    cost: float = 0.0
+    """US dollars, as far as prices are known."""
+    steps: int = 0
+    """Model turns."""
+    seconds: float = 0.0
+    """Working time."""
+    prompts: int = 0
+    """Questions put before the person, those about a budget left out."""
 
 
 # ---- transcript ---------------------------------------------------------------------------------

@@ -46,6 +46,8 @@ class AgentDefinition:
     """`deny`: nobody is disturbed, an ask is a deny."""
     background: bool = False
     """`task` runs it in the background unless the call says otherwise."""
+    on_parent_end: Literal["cancel", "keep"] = "cancel"
+    """What becomes of it when its caller's run has ended and it has not. A caller that is cancelled takes it along in any case."""
     prompt: str
     source: str
     """Its file, for people; says so where it replaces the package's."""

@@ -110,6 +110,7 @@ def _definition(values: FrontMatter, rules: tuple[Rule, ...], body: str, file: s
         permission_mode=values.permission_mode,
         prompts=values.prompts,
         background=values.background,
+        on_parent_end=values.on_parent_end,
         prompt=body,
         source=file,
         where=where,

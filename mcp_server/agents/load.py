@@ -135,4 +135,5 @@ def _tuned(definition: AgentDefinition, tuning: AgentTuning) -> AgentDefinition:
         top_p=definition.top_p if tuning.top_p is None else tuning.top_p,
         steps=tuning.steps or definition.steps,
         timeout=tuning.timeout or definition.timeout,
+        on_parent_end=tuning.on_parent_end or definition.on_parent_end,
     )

@@ -94,6 +94,11 @@ class FrontMatter(Block):
     )
     prompts: Literal["bubble", "deny"] = key("bubble", "`bubble`: its asks go up to the person; `deny`: they are denied.", example="deny")
     background: bool = key(False, "`task` runs it in the background unless told otherwise.", example=True)
+    on_parent_end: Literal["cancel", "keep"] = key(
+        "cancel",
+        "When its caller's run has ended and its own has not: end it, or let it go on. Cancelling a caller ends it always.",
+        example="keep",
+    )
     disable: bool = key(False, "Leave it out. A user's file so removes the package's agent of that name.", example=True)
 
 

@@ -4,6 +4,7 @@ Made once in the composition root and passed as an argument; nothing here change
 except that the rulebook answers from the files as they are now.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -104,6 +105,8 @@ class Deployment:
     store: Store
     clock: Callable[[], float]
     """Seconds since the epoch."""
+    steady: Callable[[], float] = time.monotonic
+    """Seconds that only go forward, from any beginning: for working time, leases and looking again, which no set clock may stretch."""
     rulebook: Rulebook
     backend: ModelBackend
     limits: Limits

@@ -27,7 +27,7 @@ from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.pulse import Pulse
 from mcp_server.sessions.transcripts import NeedsCalls, NeedsTurn, SaidAll, next_step, refused_in, repeats, turns_of
 from mcp_server.sessions.turns import Turns
-from mcp_server.sessions.work import AwaitsChild, Parked
+from mcp_server.sessions.work import AwaitsChild, Parked, key_of
 
 
 class Drive:
@@ -76,7 +76,8 @@ class Drive:
                     looping = frozenset(call.id for call in needed.calls if repeats(entries, self._hold.run.id, call))
                     parked = await self._calling.make(needed, looping)
                     if parked:
-                        await self._hold.save(RunState.WAITING, reason=_waits_for(parked))
+                        waits_for = tuple(key_of(wait) for wait in parked)
+                        await self._hold.save(RunState.WAITING, reason=_waits_for(parked), waits_for=waits_for)
                         return parked
 
     async def _read(self) -> tuple[StoredEntry, ...]:

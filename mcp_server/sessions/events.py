@@ -2,7 +2,20 @@
 
 from mcp_server.policy.values import ToolCall
 from mcp_server.policy.verdicts import Opinion, Step, ValueVerdict, Verdict
-from mcp_server.records import AuditEvent, CallEnded, Outcome, Prompt, RulingRecord, RunRecord, SessionRecord
+from mcp_server.records import (
+    AuditEvent,
+    CallEnded,
+    Cancelled,
+    Completed,
+    Expired,
+    Failed,
+    Outcome,
+    Prompt,
+    RulingRecord,
+    RunRecord,
+    SessionRecord,
+)
+from mcp_server.sessions.refusals import shortened
 
 
 def decision(
@@ -105,6 +118,19 @@ def ending_words(outcome: Outcome) -> str:
     """An outcome in few words, for the audit: `completed, 2 calls refused`."""
     count = len(outcome.refused)
     return outcome.kind if not count else f"{outcome.kind}, {count} call{'s' if count != 1 else ''} refused"
+
+
+def reason_of(outcome: Outcome) -> str:
+    """Why a run ended, in a line, for those who look at its changes."""
+    match outcome:
+        case Completed():
+            return ending_words(outcome)
+        case Failed(error=error):
+            return shortened(error)
+        case Cancelled(by=by):
+            return f"cancelled by {by}"
+        case Expired(limit=limit):
+            return f"stopped at its limit: {limit}"
 
 
 def rooted(at: float, session: SessionRecord, outcome: str) -> AuditEvent:

@@ -21,7 +21,7 @@ from mcp_server.records import (
     SessionRecord,
 )
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.events import ending_words, ran
+from mcp_server.sessions.events import ending_words, ran, reason_of
 from mcp_server.sessions.pulse import Pulse
 from mcp_server.sessions.refusals import summary_of
 from mcp_server.sessions.transcripts import last_words, refused_in
@@ -48,6 +48,11 @@ class Hold:
         self.session = session
         self.run = run
         self.path = path
+        self.good_until = float("inf")
+        """By the steady clock, when the lease lapses unless it is renewed."""
+        self._counted_at = deployment.steady()
+        """Up to when the working time is in the record."""
+        self._seconds = 0.0
 
     async def started(self, call: ToolCall, events: Sequence[AuditEvent], uses: Sequence[RulingId]) -> bool:
         self._pulse.tell(f"{' › '.join(self.path)}: {call.tool} {summary_of(call)}")
@@ -55,26 +60,33 @@ class Hold:
             self.run, self._lease, entries=(CallStarted(call_id=call.id),), events=events, uses=uses, now=self._deployment.clock()
         )
         if written:
+            self._check_good()  # nothing is awaited from here to the act
             self._pulse.running.add(call.id)
         return written
+
+    def _check_good(self) -> None:
+        """A process that was stopped for longer than its lease finds itself here, about to do what another one has given up for lost."""
+        if self._deployment.steady() >= self.good_until:
+            raise LeaseLost("the lease lapsed before the call could begin")
 
     async def ended(self, ended: CallEnded, events: Sequence[AuditEvent]) -> None:
         await self.save(RunState.RUNNING, entries=(ended,), happened=events)
         self._pulse.running.discard(ended.call_id)
 
     async def resume(self, seconds: float) -> None:
-        """Take it up. Time spent waiting is not the run's: its deadline moves on by as much. `seconds`: its working time in all."""
-        now = self._deployment.clock()
-        if self.run.expires_at is None:
-            self.run = replace(self.run, expires_at=now + seconds)
-        else:
-            self.run = replace(self.run, expires_at=self.run.expires_at + max(0.0, now - self.run.updated_at))
+        """Take it up. Time spent waiting is not the run's. `seconds`: its working time in all."""
+        self._seconds, self._counted_at = seconds, self._deployment.steady()
         if self.run.state is not RunState.RUNNING:
             await self.save(RunState.RUNNING, synced=False)
 
     def left(self) -> float:
         """Seconds of working time that it still has."""
-        return max(0.0, (self.run.expires_at or 0.0) - self._deployment.clock())
+        return max(0.0, self._seconds - self.worked)
+
+    @property
+    def worked(self) -> float:
+        """Seconds of working time so far."""
+        return self.run.worked + self._deployment.steady() - self._counted_at
 
     async def kept(self) -> Kept:
         """What it has so far."""
@@ -104,7 +116,7 @@ class Hold:
         """Close it."""
         self.run = replace(self.run, outcome=outcome)
         event = ran(self._deployment.clock(), self.run, self.path, ending_words(outcome))
-        await self.save(state, reason=outcome.kind, happened=(event,))
+        await self.save(state, reason=reason_of(outcome), happened=(event,))
 
     async def save(
         self,
@@ -113,6 +125,7 @@ class Hold:
         reason: str = "",
         entries: Sequence[Entry] = (),
         happened: Sequence[AuditEvent] = (),
+        waits_for: tuple[str, ...] = (),
         synced: bool = True,
     ) -> None:
         """Write its state down, with what has happened. `synced` False: for what is done again where a loss of power takes it.
@@ -120,7 +133,8 @@ class Hold:
         Raises:
             LeaseLost: Another process has it now.
         """
-        now = self._deployment.clock()
-        self.run = replace(self.run, state=check(self.run.state, state), reason=reason, updated_at=now)
+        now, worked = self._deployment.clock(), self.worked
+        self._counted_at = self._deployment.steady()
+        self.run = replace(self.run, state=check(self.run.state, state), reason=reason, updated_at=now, worked=worked, waits_for=waits_for)
         if not await self._deployment.store.save_run(self.run, self._lease, entries=entries, events=happened, now=now, synced=synced):
             raise LeaseLost("the run was not written")  # without `uses` only a lost lease can say no

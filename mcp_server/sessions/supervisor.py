@@ -13,14 +13,14 @@ from anyio.abc import TaskGroup
 
 from mcp_server.errors import LeaseLost, StoreError
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import FINAL, Prompt, PromptState, RunId, RunRecord, SessionRecord
+from mcp_server.records import FINAL, Prompt, PromptState, RunId, RunRecord, RunState, SessionRecord
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.drive import Drive
+from mcp_server.sessions.driving import Driving
+from mcp_server.sessions.executor import Advance, Executor, InProcess
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.pulse import Pulse
-from mcp_server.sessions.turns import Turns
 from mcp_server.sessions.wakeups import Wakeups
 from mcp_server.sessions.work import AnyTool, Parked, key_of
 from mcp_server.store.protocol import Lease
@@ -34,8 +34,9 @@ LAY_DOWN = 4.0
 class Supervisor:
     """Starts, wakes, cancels and lays down runs."""
 
-    def __init__(self, deployment: Deployment) -> None:
+    def __init__(self, deployment: Deployment, executor: Callable[[Advance], Executor] = InProcess) -> None:
         self._deployment = deployment
+        self._executor = executor(self.advance)
         self.wakeups = Wakeups()
         self.prompting = Prompting(deployment, self.prompt_changed)
         self.holders: Callable[[Prompt], None] = _nobody
@@ -45,24 +46,30 @@ class Supervisor:
         self._group: TaskGroup | None = None
         self._stopping = False
         self._idle = anyio.Event()
-        self._tools: Mapping[str, AnyTool] = {}
-        self._turns = Turns(deployment, self._tools)
-        self._gate = Gate(deployment, self._tools, self.prompting)
+        self._driving = Driving(deployment, {}, self.prompting)
 
     def equip(self, tools: Mapping[str, AnyTool]) -> Gate:
         """Give it its tools. Some of them act on this very supervisor, so they are made after it."""
-        self._turns = Turns(self._deployment, tools)
-        self._gate = Gate(self._deployment, tools, self.prompting)
-        return self._gate
+        self._driving = Driving(self._deployment, tools, self.prompting)
+        return self._driving.gate
 
     # ---- life -----------------------------------------------------------------------------------
 
     async def open(self, group: TaskGroup) -> None:
         """Take up every unfinished run of this process's workspaces. Runs live in `group`."""
         self._group = group
+        self._executor.open(group)
         await self.prompting.refresh()
-        for run in await self._deployment.store.unfinished_runs(workspaces=self._deployment.workspaces):
-            self.kick(run.id)
+        await self.take_up(await self._deployment.store.unfinished_runs(workspaces=self._deployment.workspaces))
+
+    async def take_up(self, runs: Sequence[RunRecord]) -> None:
+        """Go on with runs that nobody acts on. One whose wait is not over is only listened for: it is not woken to find that out."""
+        over = await self._deployment.store.over(tuple({key for run in runs for key in run.waits_for}))
+        for run in runs:
+            if run.waits_for and run.cancel_requested is None and over.isdisjoint(run.waits_for):
+                self._await_keys(run.id, run.waits_for)
+            else:
+                self.kick(run.id)
 
     def stop(self) -> None:
         """Take up nothing more, and lay down what acts, so that it can go on elsewhere. Leave `group` afterwards to wait for it."""
@@ -82,16 +89,21 @@ class Supervisor:
         return tuple(self._active)
 
     def kick(self, run_id: RunId) -> None:
-        """Advance it, or wake it where it acts already. Does nothing once the server stops."""
-        if self._stopping or self._group is None:
-            return
+        """Have it advanced, or wake it where it acts already. Does nothing once the server stops."""
         acting = self._active.get(run_id)
         if acting is not None:
             acting[0].wake()
-            return
-        scope, pulse = anyio.CancelScope(), Pulse(partial(self._await_keys, run_id))
-        self._active[run_id] = (pulse, scope)
-        self._group.start_soon(self._drive, run_id, pulse, scope)
+        elif not self._stopping and self._group is not None:
+            self._executor.deliver(run_id)
+
+    async def advance(self, run_id: RunId) -> None:
+        """Take the run as far as it goes now. May be called any number of times, at once and by several processes: one of them acts."""
+        if run_id in self._active:
+            self.kick(run_id)
+        elif not self._stopping:
+            scope, pulse = anyio.CancelScope(), Pulse(partial(self._await_keys, run_id))
+            self._active[run_id] = (pulse, scope)
+            await self._drive(run_id, pulse, scope)
 
     def aside(self, job: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Do something that nobody waits for. What goes wrong with it is logged and no more."""
@@ -121,37 +133,39 @@ class Supervisor:
 
     async def _held(self, run_id: RunId, pulse: Pulse, scope: anyio.CancelScope) -> None:
         store, limits = self._deployment.store, self._deployment.limits
+        good_until = self._deployment.steady() + limits.lease_seconds
         lease = await store.claim(run_id, owner=self._deployment.owner, now=self._deployment.clock(), seconds=limits.lease_seconds)
         if lease is None:
             return
         parked: Sequence[Parked] = ()
         try:
-            hold = await self._hold_of(run_id, pulse, lease)
+            hold = await self._hold_of(run_id, pulse, lease, good_until)
             if hold is not None:
-                drive = Drive(self._deployment, self._gate, self._turns, pulse, hold)
-                parked = await self._acting(drive, hold, scope, lease)
+                parked = await self._acting(pulse, hold, scope, lease)
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(LAY_DOWN):
                 await store.release(lease)
         if parked:
             await self._rest(run_id, parked)
 
-    async def _hold_of(self, run_id: RunId, pulse: Pulse, lease: Lease) -> Hold | None:
+    async def _hold_of(self, run_id: RunId, pulse: Pulse, lease: Lease, good_until: float) -> Hold | None:
         run = await self._deployment.store.run(run_id)
         session = await self._deployment.store.session(run.session_id, run.principal) if run else None
         if run is None or session is None or run.state in FINAL:
             return None
         chain = await self._deployment.store.chain(session.id)
         pulse.tell = partial(self._note, tuple(record.id for record in chain))
-        return Hold(self._deployment, pulse, lease, session, run, tuple(record.agent for record in chain))
+        hold = Hold(self._deployment, pulse, lease, session, run, tuple(record.agent for record in chain))
+        hold.good_until = good_until
+        return hold
 
-    async def _acting(self, drive: Drive, hold: Hold, scope: anyio.CancelScope, lease: Lease) -> Sequence[Parked]:
+    async def _acting(self, pulse: Pulse, hold: Hold, scope: anyio.CancelScope, lease: Lease) -> Sequence[Parked]:
         parked: Sequence[Parked] | None = None
         try:
             with scope:
                 async with anyio.create_task_group() as group:
-                    group.start_soon(self._renew, lease, scope)
-                    parked = await drive.advance()
+                    group.start_soon(self._renew, hold, lease, scope)
+                    parked = await self._driving.advance(pulse, hold)
                     group.cancel_scope.cancel()
         except* StoreError:
             raise
@@ -163,10 +177,11 @@ class Supervisor:
         await self._after(hold.run.id)
         return parked or ()
 
-    async def _renew(self, lease: Lease, scope: anyio.CancelScope) -> None:
+    async def _renew(self, hold: Hold, lease: Lease, scope: anyio.CancelScope) -> None:
         limits = self._deployment.limits
         while True:
             await anyio.sleep(limits.lease_seconds / 3)
+            good_until = self._deployment.steady() + limits.lease_seconds
             kept = await self._deployment.store.claim(
                 lease.run_id, owner=lease.owner, now=self._deployment.clock(), seconds=limits.lease_seconds
             )
@@ -174,6 +189,7 @@ class Supervisor:
                 log.warning("lost the lease of a run", run=lease.run_id)
                 scope.cancel()
                 return
+            hold.good_until = good_until
 
     async def _stopped(self, hold: Hold) -> None:
         """The run was stopped from outside: cancelled, or laid down because the server stops."""
@@ -216,22 +232,21 @@ class Supervisor:
     async def _tidy(self, run: RunRecord) -> None:
         for prompt in await self._deployment.store.prompts(session_id=run.session_id, state=PromptState.OPEN):
             await self.prompting.close(prompt, PromptState.WITHDRAWN, f"the run that asked has ended ({run.state.value})")
+        definitions = self._deployment.rulebook.definitions(run.workspace)
         for child in await self._deployment.store.children(run.session_id):
-            await self.cancel(child.id, "the end of its parent")
+            known = definitions.get(child.agent)
+            outlives = known is not None and known.on_parent_end == "keep" and run.state is not RunState.CANCELLED
+            if not outlives:
+                await self.cancel(child.id, "the end of its parent")
 
     # ---- cancelling -----------------------------------------------------------------------------
 
     async def cancel(self, session_id: SessionId, by: str) -> int:
-        """End the session's run and every run below it. Returns how many were asked to end."""
-        run = await self._deployment.store.latest_run(session_id)
-        count = 0
-        if run is not None and run.state not in FINAL:
-            await self._deployment.store.request_cancel(run.id, by)
-            self.end_here(run.id)
-            count = 1
-        for child in await self._deployment.store.children(session_id):
-            count += await self.cancel(child.id, by)
-        return count
+        """End the session's run and every run below it, whoever holds them. Returns how many were asked to end."""
+        asked = await self._deployment.store.request_cancel_below(session_id, by)
+        for run_id in asked:
+            self.end_here(run_id)
+        return len(asked)
 
     def end_here(self, run_id: RunId) -> None:
         """A cancel was stored: act on it, if the run is this process's or nobody's."""

@@ -4,6 +4,7 @@ import anyio
 import structlog
 
 from mcp_server.errors import StoreError
+from mcp_server.records import FINAL
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.supervisor import Supervisor
 
@@ -37,25 +38,23 @@ class Watch:
         if changed != self._seen:
             await self._catch_up()
             self._seen = changed
-        now = self._deployment.clock()
-        if now >= self._sweep_at:
-            await self._take_over(now)
-            self._sweep_at = now + self._deployment.limits.lease_seconds / 2
+        if self._deployment.steady() >= self._sweep_at:
+            await self._take_over()
+            self._sweep_at = self._deployment.steady() + self._deployment.limits.lease_seconds / 2
 
     async def _catch_up(self) -> None:
-        wakeups = self._supervisor.wakeups
+        store, wakeups = self._deployment.store, self._supervisor.wakeups
         await self._supervisor.prompting.refresh()
-        for key in wakeups.awaited:
-            if await self._supervisor.is_over(key):
-                wakeups.over(key)
-        for run in await self._deployment.store.unfinished_runs(workspaces=self._deployment.workspaces):
-            if run.cancel_requested is not None:
-                self._supervisor.end_here(run.id)
+        for key in await store.over(tuple(wakeups.awaited)):
+            wakeups.over(key)
+        for run_id in await store.runs_to_cancel(self._deployment.workspaces):
+            self._supervisor.end_here(run_id)
         wakeups.ring_all()
 
-    async def _take_over(self, now: float) -> None:
-        """Runs that nobody acts on or waits for: their process is gone."""
-        for run in await self._deployment.store.unfinished_runs(workspaces=self._deployment.workspaces):
-            lapsed = run.lease_until is None or run.lease_until <= now
-            if lapsed and not self._supervisor.wakeups.waits(run.id) and run.id not in self._supervisor.acting:
-                self._supervisor.kick(run.id)
+    async def _take_over(self) -> None:
+        """Runs that nobody acts on or listens for: their process is gone."""
+        store, supervisor = self._deployment.store, self._supervisor
+        unheld = await store.unheld_runs(self._deployment.workspaces, now=self._deployment.clock())
+        acting = frozenset(supervisor.acting)
+        found = [await store.run(run_id) for run_id in unheld if run_id not in acting and not supervisor.wakeups.waits(run_id)]
+        await supervisor.take_up([run for run in found if run is not None and run.state not in FINAL])

@@ -203,6 +203,9 @@ class AgentSettings(Block):
     top_p: Annotated[float, Field(gt=0, le=1)] | None = key(None, "Nucleus sampling.", example=0.9)
     steps: Annotated[int, Field(ge=1, le=1000)] | None = key(None, "Model turns of one run.", example=20)
     timeout: Seconds | None = key(None, "Seconds of one run.", example=600)
+    on_parent_end: Literal["cancel", "keep"] | None = key(
+        None, "What becomes of it when its caller's run has ended and its own has not.", example="keep"
+    )
     disable: bool | None = key(None, "Leave the agent out.", example=True)
 
 

@@ -5,6 +5,7 @@ Loaded anew when files may have changed; a value here never changes by itself.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from mcp_server.errors import Fault
 from mcp_server.policy.chain import Commons
@@ -43,6 +44,7 @@ class AgentTuning:
     top_p: float | None = None
     steps: int | None = None
     timeout: float | None = None
+    on_parent_end: Literal["cancel", "keep"] | None = None
     disable: bool | None = None
     origin: str = ""
     """`file:line` that names it first."""

@@ -13,6 +13,7 @@ from mcp_server.policy.verdicts import RulingId, SessionId
 from mcp_server.records import (
     Answer,
     AuditEvent,
+    Change,
     Entry,
     Prompt,
     PromptId,
@@ -21,8 +22,12 @@ from mcp_server.records import (
     RunId,
     RunRecord,
     SessionRecord,
+    Spent,
     StoredEntry,
 )
+
+LONGEST_LEASE = 300.0
+"""Seconds that a lease may be given for. One that ends later than so far ahead is a clock's that was set back since: it holds nobody up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +45,15 @@ class StoredAudit:
 
     seq: int
     event: AuditEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A tree that has come to rest."""
+
+    root_id: SessionId
+    heard_at: float
+    """When anything of it was last written to the audit."""
 
 
 class Store(Protocol):
@@ -117,6 +131,29 @@ class Store(Protocol):
         ...
 
     async def request_cancel(self, run_id: RunId, by: str) -> None: ...
+    async def request_cancel_below(self, session_id: SessionId, by: str) -> tuple[RunId, ...]:
+        """Ask every unfinished run of the session and of all below it to end, in one transaction. Returns them."""
+        ...
+
+    async def runs_to_cancel(self, workspaces: Sequence[str] | None = None) -> tuple[RunId, ...]:
+        """Unfinished ones that somebody asked to end."""
+        ...
+
+    async def unheld_runs(self, workspaces: Sequence[str] | None = None, *, now: float) -> tuple[RunId, ...]:
+        """Unfinished ones that no process holds at that time, oldest first."""
+        ...
+
+    async def over(self, ids: Sequence[str]) -> frozenset[str]:
+        """Which of these runs and prompts are over: ended, open no more, or not there at all."""
+        ...
+
+    async def changes(self, session_id: SessionId) -> tuple[Change, ...]:
+        """Every step that the session's runs took from state to state, with its time and reason, oldest first."""
+        ...
+
+    async def spent(self, *, session_id: SessionId | None = None, root_id: SessionId | None = None) -> Spent:
+        """Summed over the runs of a session, or, where none is named, of a tree."""
+        ...
 
     # transcript
     async def transcript(self, session_id: SessionId, *, after: int = 0) -> tuple[StoredEntry, ...]:
@@ -192,6 +229,21 @@ class Store(Protocol):
     async def state(self, session_id: SessionId, key: str) -> str | None: ...
     async def set_state(self, session_id: SessionId, key: str, value: str, *, synced: bool = True) -> None:
         """Set or replace. `synced`: as in `audit`."""
+        ...
+
+    # retention
+    async def silent_trees(self, *, before: float) -> tuple[Kept, ...]:
+        """Trees of which nothing goes on or is open, and nothing was heard since that time; longest silent first."""
+        ...
+
+    async def forget_tree(self, root_id: SessionId) -> tuple[SessionId, ...]:
+        """Take a whole tree out for good, but for its audit, which stays. Returns the sessions that are gone; none, and nothing is
+        changed, where something of it goes on or is open after all.
+        """
+        ...
+
+    async def used_bytes(self) -> int:
+        """How much room everything takes."""
         ...
 
     # life

@@ -10,8 +10,9 @@ from dataclasses import replace
 from mcp_server.errors import LeaseLost, StoreError
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import FINAL, Entry, RunId, RunRecord, StoredEntry
+from mcp_server.store import life_rows
 from mcp_server.store.codec import ENTRY, RUN
-from mcp_server.store.protocol import Lease
+from mcp_server.store.protocol import LONGEST_LEASE, Lease
 from mcp_server.store.rows import every, first, listed
 
 _SELECT = "SELECT id, record, root_id, owner, lease_until, fence, cancel_requested FROM runs"
@@ -45,6 +46,8 @@ def add(connection: sqlite3.Connection, run: RunRecord, entries: Sequence[Entry]
             "record": RUN.dump(run),
         },
     )
+    life_rows.note(connection, run, run.updated_at)
+    life_rows.count(connection, run)
     _append(connection, run, entries, run.updated_at)
 
 
@@ -88,12 +91,12 @@ def unfinished(connection: sqlite3.Connection, *, workspaces: Sequence[str] | No
 
 
 def claim(connection: sqlite3.Connection, run_id: RunId, owner: str, now: float, seconds: float) -> Lease | None:
-    """See `Store.claim`. A lease lapses at the very second it names."""
+    """See `Store.claim`. A lease lapses at the very second it names. One that ends later than any can is a clock's that was set back."""
     row = first(connection, "SELECT owner, lease_until, fence FROM runs WHERE id = :id AND final = 0", {"id": run_id})
     if row is None:
         return None
     holder, until, fence = row
-    if holder not in (None, owner) and until is not None and until > now:
+    if holder not in (None, owner) and until is not None and now < until <= now + LONGEST_LEASE:
         return None
     if holder != owner:
         fence += 1
@@ -131,6 +134,8 @@ def save(connection: sqlite3.Connection, run: RunRecord, entries: Sequence[Entry
         "UPDATE runs SET final = :final, record = :record WHERE id = :id",
         {"id": run.id, "final": run.state in FINAL, "record": RUN.dump(run)},
     )
+    life_rows.note(connection, run, now)
+    life_rows.count(connection, run)
     _append(connection, run, entries, now)
 
 

@@ -109,4 +109,27 @@ _AUDIT: Migration = (
         BEGIN SELECT RAISE(ABORT, 'the audit trail is numbered without gaps'); END""",
 )
 
-MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT),)
+_LIVES: Migration = (
+    """CREATE TABLE changes (
+        run_id TEXT NOT NULL REFERENCES runs (id),
+        seq INTEGER NOT NULL,
+        at REAL NOT NULL,
+        state TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (run_id, seq)
+    )""",
+    # what a budget counts, so that a tree's sum is read from an index and no record is opened
+    "ALTER TABLE runs ADD COLUMN tokens INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE runs ADD COLUMN cost REAL NOT NULL DEFAULT 0",
+    "ALTER TABLE runs ADD COLUMN steps INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE runs ADD COLUMN seconds REAL NOT NULL DEFAULT 0",
+    """UPDATE runs SET
+        tokens = coalesce(json_extract(record, '$.usage.input_tokens'), 0) + coalesce(json_extract(record, '$.usage.output_tokens'), 0),
+        cost = coalesce(json_extract(record, '$.usage.cost'), 0),
+        steps = coalesce(json_extract(record, '$.usage.turns'), 0)""",
+    "CREATE INDEX runs_by_root ON runs (root_id, tokens, cost, steps, seconds)",
+    "CREATE INDEX runs_to_cancel ON runs (workspace) WHERE final = 0 AND cancel_requested IS NOT NULL",
+    "CREATE INDEX prompts_by_root ON prompts (root_id)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES)

@@ -12,6 +12,7 @@ from mcp_server.policy.verdicts import RulingId, SessionId
 from mcp_server.records import (
     Answer,
     AuditEvent,
+    Change,
     Entry,
     Prompt,
     PromptId,
@@ -20,11 +21,12 @@ from mcp_server.records import (
     RunId,
     RunRecord,
     SessionRecord,
+    Spent,
     StoredEntry,
 )
-from mcp_server.store import audit_rows, prompt_rows, ruling_rows, run_rows, session_rows
+from mcp_server.store import audit_rows, life_rows, prompt_rows, ruling_rows, run_rows, session_rows
 from mcp_server.store.connection import WAIT_SECONDS, Database
-from mcp_server.store.protocol import Lease, Store, StoredAudit
+from mcp_server.store.protocol import Kept, Lease, Store, StoredAudit
 
 
 def open_store(path: str | Path, *, wait_seconds: float = WAIT_SECONDS) -> "SqliteStore":
@@ -146,6 +148,24 @@ class SqliteStore(Store):
     async def request_cancel(self, run_id: RunId, by: str) -> None:
         await self._db.write(run_rows.request_cancel, run_id, by)
 
+    async def request_cancel_below(self, session_id: SessionId, by: str) -> tuple[RunId, ...]:
+        return await self._db.write(life_rows.cancel_below, session_id, by)
+
+    async def runs_to_cancel(self, workspaces: Sequence[str] | None = None) -> tuple[RunId, ...]:
+        return await self._db.read(life_rows.to_cancel, workspaces)
+
+    async def unheld_runs(self, workspaces: Sequence[str] | None = None, *, now: float) -> tuple[RunId, ...]:
+        return await self._db.read(life_rows.unheld, workspaces, now)
+
+    async def over(self, ids: Sequence[str]) -> frozenset[str]:
+        return await self._db.read(life_rows.over, ids)
+
+    async def changes(self, session_id: SessionId) -> tuple[Change, ...]:
+        return await self._db.read(life_rows.changes, session_id)
+
+    async def spent(self, *, session_id: SessionId | None = None, root_id: SessionId | None = None) -> Spent:
+        return await self._db.read(life_rows.spent, session_id=session_id, root_id=root_id)
+
     # transcript
 
     async def transcript(self, session_id: SessionId, *, after: int = 0) -> tuple[StoredEntry, ...]:
@@ -254,6 +274,19 @@ class SqliteStore(Store):
 
     async def set_state(self, session_id: SessionId, key: str, value: str, *, synced: bool = True) -> None:
         await (self._db.write if synced else self._db.write_unsynced)(session_rows.set_state, session_id, key, value)
+
+    # retention
+
+    async def silent_trees(self, *, before: float) -> tuple[Kept, ...]:
+        return await self._db.read(life_rows.silent_trees, before)
+
+    async def forget_tree(self, root_id: SessionId) -> tuple[SessionId, ...]:
+        gone = await self._db.write(life_rows.forget, root_id)
+        self._chains.clear()
+        return gone
+
+    async def used_bytes(self) -> int:
+        return await self._db.read(life_rows.used_bytes)
 
     # life
 

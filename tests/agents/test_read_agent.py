@@ -117,7 +117,7 @@ TAIL = "\n---\nyou\n"
         ("modle: a:b", "unknown key `modle`; did you mean `mode`?"),
         ("Tools: [read]", "unknown key `Tools`; did you mean `tools`?"),
         ("zzz: 1", "unknown key `zzz`; use one of name, description, mode, permission, tools, model, fallback, temperature, top_p, steps, "
-         "timeout, hidden, color, options, permission_mode, prompts, background, disable"),
+         "timeout, hidden, color, options, permission_mode, prompts, background, on_parent_end, disable"),
         ("disallowedTools: Write", "unknown key `disallowedTools`; write `permission: {edit: deny, bash: deny}`"),
         ("permissionMode: plan", "unknown key `permissionMode`; write `permission_mode`"),
         ("maxTurns: 3", "unknown key `maxTurns`; write `steps`"),

@@ -34,7 +34,7 @@ async def _a_held_run(handles: Handles, owner: str = "a") -> Lease:
 
 
 async def test_a_run_and_its_entries_read_back_as_they_were_written(handles: Handles) -> None:
-    run = a_run(ROOT, reason=NASTY, background=True, usage=Usage(turns=3), expires_at=99.5, updated_at=4.0)
+    run = a_run(ROOT, reason=NASTY, background=True, usage=Usage(turns=3), worked=99.5, updated_at=4.0)
     await handles.one.add_session(ROOT)
     await handles.one.add_run(run, ENTRIES)
     assert await handles.two.run(run.id) == run

@@ -37,7 +37,7 @@ def wait_for_go() -> None:
 async def claim(store: SqliteStore, name: str) -> None:
     """Claim each of the runs; say which were won."""
     for place in range(50):
-        if await store.claim(RunId(f"run{place}"), owner=name, now=1.0, seconds=1000.0):
+        if await store.claim(RunId(f"run{place}"), owner=name, now=1.0, seconds=60.0):
             say(place)
 
 
@@ -86,7 +86,7 @@ async def audit(store: SqliteStore, name: str) -> None:
 async def write_on(store: SqliteStore, name: str) -> None:
     """Write an entry and its audit in one transaction, say its number once it is written, until killed."""
     run_id = RunId("run0")
-    lease = await store.claim(run_id, owner=name, now=1.0, seconds=1000.0)
+    lease = await store.claim(run_id, owner=name, now=1.0, seconds=60.0)
     run = await store.run(run_id)
     assert lease is not None
     assert run is not None

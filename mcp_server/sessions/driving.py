@@ -1,0 +1,25 @@
+"""What drives the runs of one process: its gate and its turns, made once, given its tools."""
+
+from collections.abc import Mapping
+
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.drive import Drive
+from mcp_server.sessions.gate import Gate
+from mcp_server.sessions.hold import Hold
+from mcp_server.sessions.prompting import Prompting
+from mcp_server.sessions.pulse import Pulse
+from mcp_server.sessions.turns import Turns
+from mcp_server.sessions.work import AnyTool, Parked
+
+
+class Driving:
+    """Keeps nothing of any run."""
+
+    def __init__(self, deployment: Deployment, tools: Mapping[str, AnyTool], prompting: Prompting) -> None:
+        self._deployment = deployment
+        self._turns = Turns(deployment, tools)
+        self.gate = Gate(deployment, tools, prompting)
+
+    async def advance(self, pulse: Pulse, hold: Hold) -> tuple[Parked, ...] | None:
+        """See `Drive.advance`."""
+        return await Drive(self._deployment, self.gate, self._turns, pulse, hold).advance()
