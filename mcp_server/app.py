@@ -18,6 +18,7 @@ from mcp_server.errors import ConfigError, Fault, ToolFailure
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.http import listen, serve_http
 from mcp_server.protocol.lines import Line
+from mcp_server.protocol.looks import Looks
 from mcp_server.protocol.server import build_server
 from mcp_server.protocol.state_key import request_state_key
 from mcp_server.protocol.stdio import serve_stdio
@@ -31,6 +32,7 @@ from mcp_server.sessions.models.fallback import Fallback
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
+from mcp_server.sessions.sight import StoreSight
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolset.all import every_tool
 from mcp_server.sessions.watch import Watch
@@ -67,6 +69,7 @@ class Running:
     deployment: Deployment
     supervisor: Supervisor
     desk: Desk
+    looks: Looks
     server: Server[Line]
 
     async def end(self) -> None:
@@ -127,6 +130,7 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     parts.desk.open(group)
     await parts.supervisor.open(group)
     group.start_soon(Watch(parts.deployment, parts.supervisor).run)
+    group.start_soon(parts.looks.run)
 
 
 def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Timing) -> Running:
@@ -136,14 +140,16 @@ def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Ti
     tools = every_tool(deployment, supervisor, workspace)
     desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
     caller = Caller(principal=LOCAL, workspace=workspace, agent=settings.agent)
+    looks = Looks(desk, StoreSight(deployment), caller_of=lambda _: caller, timing=timing)
     server = build_server(
         desk,
+        looks=looks,
         caller_of=lambda _: caller,
         keys=[key],
         version=importlib.metadata.version("remit"),
         timing=timing,
     )
-    return Running(deployment=deployment, supervisor=supervisor, desk=desk, server=server)
+    return Running(deployment=deployment, supervisor=supervisor, desk=desk, looks=looks, server=server)
 
 
 def harmless(environment: Mapping[str, str]) -> dict[str, str]:

@@ -8,23 +8,21 @@ from typing import Any
 from mcp_server.cli.asked import choices_of
 from mcp_server.cli.forest import ALL_OF_THEM, Listed, wanted
 from mcp_server.cli.shown import cost_of, path_of, time_of
-from mcp_server.policy.values import CallId, ToolCall
+from mcp_server.policy.values import CallId
 from mcp_server.records import (
     ApprovalSubject,
     AuditEvent,
     CallEnded,
     CallStarted,
     Compacted,
-    ImagePart,
     ModelTurn,
-    Part,
     Prompt,
     PromptState,
     StoredEntry,
     TaskGiven,
-    TextPart,
     Usage,
 )
+from mcp_server.sessions.plain_entries import plain_entry, text_of
 from mcp_server.store.protocol import Store
 
 
@@ -91,7 +89,7 @@ def _entry(story: Story, stored: StoredEntry) -> Iterator[str]:
             return
         case CallEnded() as ended:
             yield f"{at}  {ended.tool}: {ended.ending.value}"
-            yield from (f"    {line}" for part in ended.parts for line in _part(part))
+            yield from (f"    {line}" for line in text_of(ended).split("\n"))
         case Compacted() as compacted:
             yield f"{at}  {compacted.model} shortened what the model is given of all before; it now reads:"
             yield from (f"    {line}" for line in compacted.summary.split("\n"))
@@ -143,14 +141,6 @@ def _beside(story: Story) -> Iterator[str]:
         yield from (f"      {line}" for line in verdicts(story, call))
 
 
-def _part(part: Part) -> list[str]:
-    match part:
-        case TextPart():
-            return part.text.split("\n")
-        case ImagePart():
-            return [f"an image, {part.media_type}"]
-
-
 def _ending(one: Listed) -> Iterator[str]:
     yield f"state: {one.state}" + (f", {one.run.reason}" if one.run and one.run.reason else "")
     if one.run is None:
@@ -172,29 +162,14 @@ def _used(usage: Usage) -> str:
 def objects(story: Story) -> Iterator[Mapping[str, Any]]:
     """Each entry as one object: its place, its time, its kind and what it holds."""
     for stored in story.entries:
-        yield {"seq": stored.seq, "at": stored.at, "run": stored.run_id, "kind": stored.entry.kind, **_fields(story, stored)}
+        entry = plain_entry(stored)
+        for call in entry.get("calls", ()):
+            call |= _decided(story, call["id"])
+        yield entry
 
 
-def _fields(story: Story, stored: StoredEntry) -> dict[str, Any]:
-    match stored.entry:
-        case TaskGiven() as given:
-            return {"text": given.text}
-        case ModelTurn() as turn:
-            return {"model": turn.model, "text": turn.text, "instead": turn.instead, "calls": [_call(story, call) for call in turn.calls]}
-        case CallStarted() as started:
-            return {"call": started.call_id}
-        case CallEnded() as ended:
-            text = "\n".join(line for part in ended.parts for line in _part(part))
-            return {"call": ended.call_id, "tool": ended.tool, "ending": ended.ending.value, "text": text}
-        case Compacted() as compacted:
-            return {"model": compacted.model, "text": compacted.summary, "through": compacted.through}
-
-
-def _call(story: Story, call: ToolCall) -> dict[str, Any]:
+def _decided(story: Story, call: CallId) -> dict[str, Any]:
     return {
-        "id": call.id,
-        "tool": call.tool,
-        "arguments": dict(call.arguments),
         "decisions": [
             {
                 "at": event.at,
@@ -203,9 +178,9 @@ def _call(story: Story, call: ToolCall) -> dict[str, Any]:
                 "rules": list(event.rules),
                 "ruled_by": event.ruled_by,
             }
-            for event in story.decisions.get(call.id, ())
+            for event in story.decisions.get(call, ())
         ],
-        "prompts": [_prompt(prompt) for prompt in story.prompts.get(call.id, ())],
+        "prompts": [_prompt(prompt) for prompt in story.prompts.get(call, ())],
     }
 
 

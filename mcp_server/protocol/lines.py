@@ -28,6 +28,8 @@ class Line:
     def __init__(self, front: Front, timing: Timing) -> None:
         self.wire = anyio.Lock()
         """Held while a form of this connection is before a person."""
+        self.closed = False
+        """Has the connection ended?"""
         self._front = front
         self._timing = timing
         self._opening = anyio.Lock()
@@ -44,6 +46,7 @@ class Line:
 
     async def close(self) -> None:
         """The connection has ended."""
+        self.closed = True
         root, self._root = self._root, None
         if root is None:
             return

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from mcp.server.caching import CacheHint
-from mcp.server.lowlevel.server import Server
+from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_types import ListToolsResult, PaginatedRequestParams
 
@@ -13,12 +15,28 @@ from mcp_server.protocol.calls import CallerOf, Request, ToolCalls
 from mcp_server.protocol.instructions import INSTRUCTIONS
 from mcp_server.protocol.lines import Line, lifespan_of
 from mcp_server.protocol.listing import listed
+from mcp_server.protocol.looks import Looks
 from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.front import Front
 
 _NAME = "remit"
 _LIST_MILLISECONDS = 60_000
 """How long a client may keep a list: the tools change with a restart only, the agents with their files."""
+
+
+class _Server(Server[Line]):
+    """Says up to 2025-11-25 as well that it tells of changes in the list of resources. The SDK takes that from each transport's caller,
+    and its own HTTP transport says nothing.
+    """
+
+    def create_initialization_options(
+        self,
+        notification_options: NotificationOptions | None = None,
+        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
+        extensions: dict[str, dict[str, Any]] | None = None,
+    ) -> InitializationOptions:
+        options = notification_options or NotificationOptions(resources_changed=True)
+        return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
 def build_server(
@@ -28,6 +46,7 @@ def build_server(
     keys: Sequence[bytes],
     version: str,
     timing: Timing | None = None,
+    looks: Looks | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Server[Line]:
     """A server over a front. Starts nothing.
@@ -38,6 +57,7 @@ def build_server(
         keys: For sealing request states, 32 bytes each; the first seals, all open.
         version: Of this distribution.
         timing: Bounds, where they are not the usual ones.
+        looks: Where callers may look at their sessions without a call; None: nowhere.
         clock: Seconds since the epoch.
 
     Raises:
@@ -51,7 +71,7 @@ def build_server(
     async def list_tools(ctx: Request, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=tools)
 
-    server = Server[Line](
+    server = _Server(
         _NAME,
         version=version,
         title="Remit",
@@ -65,6 +85,8 @@ def build_server(
         on_get_prompt=prompts.got,
         on_call_tool=ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock),
     )
+    if looks is not None:
+        looks.serve(server)
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)
     server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
     return server

@@ -11,6 +11,7 @@ from typing import Any
 
 import anyio
 from mcp.client.client import Client
+from mcp.client.session import MessageHandlerFnT
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult, TextContent
 
@@ -129,6 +130,7 @@ async def connect(
     cell: Cell,
     *,
     person: Person | None = None,
+    heard: MessageHandlerFnT | None = None,
     timing: Timing | None = None,
     limits: Callable[[Limits], Limits] = lambda limits: limits,
     flags: Flags | None = None,
@@ -136,7 +138,7 @@ async def connect(
 ) -> AsyncGenerator[Connected]:
     """A connected client. Over stdio the server is a process of its own, and `timing` and `limits` come from its settings alone."""
     if cell.transport == "stdio":
-        async with connected(cell, server=_no_server, command_line=world.command_line, person=person) as client:
+        async with connected(cell, server=_no_server, command_line=world.command_line, person=person, heard=heard) as client:
             store = world.store()
             try:
                 yield Connected(client=client, store=store, parts=None)
@@ -152,7 +154,7 @@ async def connect(
         limits=limits,
         opened=opened,
     )
-    async with served as parts, connected(cell, server=lambda: parts.server, command_line=(), person=person) as client:
+    async with served as parts, connected(cell, server=lambda: parts.server, command_line=(), person=person, heard=heard) as client:
         store = world.store()
         try:
             yield Connected(client=client, store=store, parts=parts)

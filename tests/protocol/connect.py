@@ -10,7 +10,7 @@ import anyio
 import pytest
 import uvicorn
 from mcp.client.client import Client
-from mcp.client.session import ClientRequestContext
+from mcp.client.session import ClientRequestContext, MessageHandlerFnT
 from mcp.client.stdio import StdioServerParameters
 from mcp.server.lowlevel.server import Server
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult, TextContent
@@ -115,9 +115,12 @@ def after(event: Callable[[], Awaitable[object]], then: Act) -> Act:
 # ---- connecting ---------------------------------------------------------------------------------
 
 
-def client_of(target: Server[Line] | str | StdioServerParameters, era: Era, person: Person | None) -> Client:
-    """A client of that era, not yet entered. Without a person it declares no forms."""
-    return Client(target, mode="legacy" if era == "2025-11-25" else "auto", elicitation_callback=person, read_timeout_seconds=20)
+def client_of(
+    target: Server[Line] | str | StdioServerParameters, era: Era, person: Person | None, heard: MessageHandlerFnT | None = None
+) -> Client:
+    """A client of that era, not yet entered. Without a person it declares no forms. `heard`: given what the server sends unasked."""
+    mode = "legacy" if era == "2025-11-25" else "auto"
+    return Client(target, mode=mode, elicitation_callback=person, message_handler=heard, read_timeout_seconds=20)
 
 
 @asynccontextmanager
@@ -142,18 +145,23 @@ def command(*words: str) -> StdioServerParameters:
 
 @asynccontextmanager
 async def connected(
-    cell: Cell, *, server: Callable[[], Server[Line]], command_line: Sequence[str], person: Person | None = None
+    cell: Cell,
+    *,
+    server: Callable[[], Server[Line]],
+    command_line: Sequence[str],
+    person: Person | None = None,
+    heard: MessageHandlerFnT | None = None,
 ) -> AsyncGenerator[Client]:
     """A client in this cell: of `server()` in this process, or of a process started from `command_line`."""
     match cell.transport:
         case "memory":
-            async with client_of(server(), cell.era, person) as client:
+            async with client_of(server(), cell.era, person, heard) as client:
                 yield _checked(client, cell)
         case "stdio":
-            async with client_of(command(*command_line), cell.era, person) as client:
+            async with client_of(command(*command_line), cell.era, person, heard) as client:
                 yield _checked(client, cell)
         case "http":
-            async with served_http(server()) as url, client_of(url, cell.era, person) as client:
+            async with served_http(server()) as url, client_of(url, cell.era, person, heard) as client:
                 yield _checked(client, cell)
 
 

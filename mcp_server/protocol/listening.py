@@ -1,0 +1,96 @@
+"""`subscriptions/listen`, 2026-07-28: one request is one stream of notifications, of every kind that the client named and may have.
+
+What there is to tell, and to whom, is each `Source`'s. There is no replay: who was away listens again, and then reads.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import anyio
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    ServerNotification,
+    SubscriptionFilter,
+    SubscriptionsAcknowledgedNotification,
+    SubscriptionsAcknowledgedNotificationParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+)
+
+from mcp_server.protocol.calls import Request
+
+MOST_STREAMS = 256
+"""At once. A host opens one or two; each costs a look at the store whenever something has changed."""
+
+Meta = dict[str, Any]
+Send = Callable[[ServerNotification], Awaitable[None]]
+
+
+class Watching(Protocol):
+    """What one stream is told by one source. Made before the stream is acknowledged, so that nothing in between is missed."""
+
+    @property
+    def honored(self) -> Mapping[str, Any]:
+        """The fields of the filter that it fills, by their names on the wire. Empty: it has nothing to tell."""
+        ...
+
+    async def tell(self, send: Send, meta: Meta) -> None:
+        """Send, until cancelled. `meta` goes into every notification."""
+        ...
+
+
+class Source(Protocol):
+    """One kind of thing to listen to."""
+
+    async def watch(self, ctx: Request, wanted: SubscriptionFilter) -> Watching:
+        """What of it this request's caller may have."""
+        ...
+
+
+class Listening:
+    """Answers `subscriptions/listen`."""
+
+    def __init__(self, sources: Sequence[Source]) -> None:
+        self._sources = tuple(sources)
+        self._streams = 0
+
+    async def __call__(self, ctx: Request, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        """Stays until the client hangs up.
+
+        Raises:
+            MCPError: Too many listen already.
+        """
+        request_id = ctx.request_id
+        if request_id is None:
+            raise MCPError(INVALID_REQUEST, "subscriptions/listen needs a request id")
+        if self._streams >= MOST_STREAMS:
+            raise MCPError(INTERNAL_ERROR, f"{MOST_STREAMS} streams are open already; close one")
+        self._streams += 1
+        try:
+            await self._stream(ctx, params.notifications, {SUBSCRIPTION_ID_META_KEY: request_id})
+        finally:
+            self._streams -= 1
+        return SubscriptionsListenResult(_meta={SUBSCRIPTION_ID_META_KEY: request_id})
+
+    async def _stream(self, ctx: Request, wanted: SubscriptionFilter, meta: Meta) -> None:
+        watching = [await source.watch(ctx, wanted) for source in self._sources]
+        honored: dict[str, Any] = {}
+        for one in watching:
+            honored |= one.honored
+        line = anyio.Lock()
+
+        async def send(notification: ServerNotification) -> None:
+            async with line:
+                await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
+
+        acknowledged = SubscriptionsAcknowledgedNotificationParams(notifications=SubscriptionFilter.model_validate(honored), _meta=meta)
+        await send(SubscriptionsAcknowledgedNotification(params=acknowledged))
+        async with anyio.create_task_group() as group:
+            for one in watching:
+                if one.honored:
+                    group.start_soon(one.tell, send, meta)
+            if not honored:
+                await anyio.sleep_forever()

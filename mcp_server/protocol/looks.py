@@ -1,0 +1,77 @@
+"""Everything by which a client looks at its sessions without calling a tool, as one part: resources and the news of them."""
+
+from mcp.server.lowlevel.server import Server
+from mcp_types import (
+    EmptyResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
+    UnsubscribeRequestParams,
+)
+
+from mcp_server.protocol.calls import CallerOf, Request
+from mcp_server.protocol.lines import Line, line_of
+from mcp_server.protocol.listening import Listening
+from mcp_server.protocol.resource_changes import ResourceSource
+from mcp_server.protocol.resource_subscribers import Subscribers
+from mcp_server.protocol.resources import Resources, not_yours
+from mcp_server.protocol.timing import Timing
+from mcp_server.sessions.front import Front
+from mcp_server.sessions.sight import Sight
+
+
+class Looks:
+    """The handlers of these requests, for both eras."""
+
+    def __init__(self, front: Front, sight: Sight, *, caller_of: CallerOf, timing: Timing) -> None:
+        self._front = front
+        self._timing = timing
+        self._resources = Resources(sight, caller_of=caller_of)
+        self._subscribers = Subscribers(sight, self._resources, caller_of=caller_of)
+        self._listening = Listening([ResourceSource(sight, caller_of=caller_of)])
+
+    def serve(self, server: Server[Line]) -> None:
+        """Have a server answer these requests."""
+        server.add_request_handler("resources/list", PaginatedRequestParams, self.list_resources)
+        server.add_request_handler("resources/templates/list", PaginatedRequestParams, self.list_templates)
+        server.add_request_handler("resources/read", ReadResourceRequestParams, self.read_resource)
+        server.add_request_handler("resources/subscribe", SubscribeRequestParams, self.subscribe)
+        server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, self.unsubscribe)
+        server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self.listen)
+
+    async def run(self) -> None:
+        """Tell connections up to 2025-11-25 what they watch. From 2026-07-28 on each stream tells its own."""
+        await self._subscribers.run()
+
+    async def list_resources(self, ctx: Request, params: PaginatedRequestParams) -> ListResourcesResult:
+        """`resources/list`."""
+        return await self._subscribers.listed(ctx, params, line_of(ctx, self._front, self._timing))
+
+    async def list_templates(self, ctx: Request, params: PaginatedRequestParams) -> ListResourceTemplatesResult:
+        """`resources/templates/list`."""
+        return await self._resources.templates(ctx, params)
+
+    async def read_resource(self, ctx: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
+        """`resources/read`."""
+        return await self._resources.read(ctx, params)
+
+    async def subscribe(self, ctx: Request, params: SubscribeRequestParams) -> EmptyResult:
+        """`resources/subscribe`, up to 2025-11-25."""
+        line = line_of(ctx, self._front, self._timing)
+        if line is None:
+            raise not_yours(ctx)
+        return await self._subscribers.subscribe(ctx, params, line)
+
+    async def unsubscribe(self, ctx: Request, params: UnsubscribeRequestParams) -> EmptyResult:
+        """`resources/unsubscribe`, up to 2025-11-25."""
+        line = line_of(ctx, self._front, self._timing)
+        return EmptyResult() if line is None else await self._subscribers.unsubscribe(ctx, params, line)
+
+    async def listen(self, ctx: Request, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        """`subscriptions/listen`, from 2026-07-28 on."""
+        return await self._listening(ctx, params)
