@@ -25,6 +25,7 @@ from mcp_server.protocol.stdio import serve_stdio
 from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.deployment import Deployment, Limits
 from mcp_server.sessions.desk import Desk
+from mcp_server.sessions.executor import Advance, Executor, InProcess
 from mcp_server.sessions.front import Caller
 from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.endpoints import ProviderConfig
@@ -88,6 +89,7 @@ async def running(
     limits: Callable[[Limits], Limits] = lambda limits: limits,
     clock: Callable[[], float] = time.time,
     opened: Callable[[Path], Store] = open_store,
+    executor: Callable[[Advance], Executor] = InProcess,
 ) -> AsyncGenerator[Running]:
     """Everything but the transport, from open store to laid-down runs.
 
@@ -112,7 +114,7 @@ async def running(
             web=web_of(rules, environment),
             tools=settings.tools,
         )
-        parts = _wired(deployment, settings, key=request_state_key(places.state), timing=timing or timing_of(settings))
+        parts = _wired(deployment, settings, key=request_state_key(places.state), timing=timing or timing_of(settings), executor=executor)
         async with anyio.create_task_group() as group:
             await _begin(parts, group)
             try:
@@ -133,10 +135,10 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     group.start_soon(parts.looks.run)
 
 
-def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Timing) -> Running:
+def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Timing, executor: Callable[[Advance], Executor]) -> Running:
     """The parts, each lent the others. Nothing is started."""
     workspace = deployment.workspaces[0]
-    supervisor = Supervisor(deployment)
+    supervisor = Supervisor(deployment, executor)
     tools = every_tool(deployment, supervisor, workspace)
     desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
     caller = Caller(principal=LOCAL, workspace=workspace, agent=settings.agent)

@@ -14,6 +14,7 @@ from mcp_server.records import (
     AuditEvent,
     CallEnded,
     CallStarted,
+    Change,
     Compacted,
     ModelTurn,
     Prompt,
@@ -39,6 +40,8 @@ class Story:
     """By call, as the audit has them: a client's own calls stand nowhere else."""
     prompts: Mapping[CallId, Sequence[Prompt]]
     """By call, oldest first."""
+    changes: tuple[Change, ...]
+    """The steps of its runs, oldest first."""
 
 
 async def read_story(store: Store, listed: Listed, path: tuple[str, ...]) -> Story:
@@ -59,7 +62,8 @@ async def read_story(store: Store, listed: Listed, path: tuple[str, ...]) -> Sto
         for call in prompt.calls:
             prompts.setdefault(call, []).append(prompt)
     entries = await store.transcript(session.id)
-    return Story(listed=listed, path=path, entries=entries, decisions=decisions, outcomes=outcomes, prompts=prompts)
+    changes = await store.changes(session.id)
+    return Story(listed=listed, path=path, entries=entries, decisions=decisions, outcomes=outcomes, prompts=prompts, changes=changes)
 
 
 # ---- for people ---------------------------------------------------------------------------------
@@ -72,6 +76,8 @@ def told(story: Story) -> Iterator[str]:
     for entry in story.entries:
         yield from _entry(story, entry)
     yield from _beside(story)
+    for change in story.changes:
+        yield f"{time_of(change.at)}  {change.state.value}" + (f": {change.reason}" if change.reason else "")
     yield from _ending(story.listed)
 
 
@@ -160,12 +166,14 @@ def _used(usage: Usage) -> str:
 
 
 def objects(story: Story) -> Iterator[Mapping[str, Any]]:
-    """Each entry as one object: its place, its time, its kind and what it holds."""
+    """Each entry as one object: its place, its time, its kind and what it holds. Then each step of its runs."""
     for stored in story.entries:
         entry = plain_entry(stored)
         for call in entry.get("calls", ()):
             call |= _decided(story, call["id"])
         yield entry
+    for change in story.changes:
+        yield {"at": change.at, "run": change.run_id, "kind": "change", "state": change.state.value, "reason": change.reason}
 
 
 def _decided(story: Story, call: CallId) -> dict[str, Any]:

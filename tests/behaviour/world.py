@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from mcp_server.protocol.lines import Line
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import AuditEvent, Prompt, PromptState
 from mcp_server.sessions.deployment import Limits
+from mcp_server.sessions.executor import Advance, Executor, InProcess
 from mcp_server.settings.places import Places
 from mcp_server.settings.values import Flags
 from mcp_server.store.protocol import Store
@@ -135,6 +137,8 @@ async def connect(
     limits: Callable[[Limits], Limits] = lambda limits: limits,
     flags: Flags | None = None,
     opened: Callable[[Path], Store] = open_store,
+    clock: Callable[[], float] = time.time,
+    executor: Callable[[Advance], Executor] = InProcess,
 ) -> AsyncGenerator[Connected]:
     """A connected client. Over stdio the server is a process of its own, and `timing` and `limits` come from its settings alone."""
     if cell.transport == "stdio":
@@ -153,6 +157,8 @@ async def connect(
         timing=timing,
         limits=limits,
         opened=opened,
+        clock=clock,
+        executor=executor,
     )
     async with served as parts, connected(cell, server=lambda: parts.server, command_line=(), person=person, heard=heard) as client:
         store = world.store()

@@ -125,13 +125,14 @@ def test_a_transcript_is_given_to_programs_with_every_verdict(kept: Kept, enviro
     kept.tree()
     kept.working()
     prompt = kept.prompt(session=WRITER)
-    session, task, turn = (json.loads(line) for line in run(environment, "sessions", "show", WRITER, "--json").output.splitlines())
+    session, task, turn, *steps = (json.loads(line) for line in run(environment, "sessions", "show", WRITER, "--json").output.splitlines())
     assert (session["id"], session["state"], session["asks"][0]["prompt"]) == (WRITER, "waiting", prompt.id)
     assert (task["kind"], task["text"]) == ("task", "write")
     (call,) = turn["calls"]
     assert call["arguments"] == {"filePath": "src/a.py\x1b[2J"}
     assert [(one["action"], one["rules"]) for one in call["decisions"]] == [("ask", ["agent build: edit * ask"])]
     assert [(one["id"], one["state"], one["choice"]) for one in call["prompts"]] == [(prompt.id, "open", None)]
+    assert [(step["kind"], step["state"]) for step in steps] == [("change", "waiting")]
 
 
 def test_a_clients_own_calls_are_told_from_the_audit(kept: Kept, environment: Mapping[str, str]) -> None:

@@ -1,0 +1,177 @@
+"""The life of a run: the steps it takes, who outlives whom, and clocks that somebody sets."""
+
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from mcp_server.records import RunState
+from mcp_server.store.protocol import LONGEST_LEASE
+from tests.behaviour.server_process import short_leases
+from tests.behaviour.stories import (
+    NEAR,
+    TEAM,
+    agent,
+    answer_all,
+    bounded,
+    calls,
+    content_of,
+    errand,
+    release,
+    says,
+    send,
+    state_of,
+    team_world,
+    until,
+    until_ended,
+)
+from tests.behaviour.test_cancel import SOON, sleepers, states
+from tests.behaviour.test_restart import process
+from tests.behaviour.world import World, connect, make_world
+
+KEPT = agent("on_parent_end: keep")
+SENDS_AND_ENDS = [calls(send("writer", background=True)), says("I have sent one")]
+HELD = [{"text": "done", "await": "ready"}]
+
+
+@dataclass(slots=True)
+class Settable:
+    """A clock that people set."""
+
+    ahead: float = field(default=0.0)
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+# ---- the steps of a run ---------------------------------------------------------------------------
+
+
+async def test_each_step_of_a_run_is_kept_with_its_time_and_reason(tmp_path: Path) -> None:
+    async with connect(team_world(tmp_path), NEAR) as connected:
+        started = await bounded(connected.call("task", **errand("lead", background=True)))
+        lead = content_of(started)["task_id"]
+        await answer_all(connected.store, await connected.open_prompts())
+        await bounded(until_ended(connected, lead))
+        (writer,) = await connected.store.children(lead)
+        steps = await connected.store.changes(writer.id)
+    assert [(step.state, step.reason) for step in steps] == [
+        (RunState.QUEUED, ""),
+        (RunState.RUNNING, ""),
+        (RunState.WAITING, "waits for 1 answer(s) of a person"),
+        (RunState.RUNNING, ""),
+        (RunState.COMPLETED, "completed"),
+    ]
+    assert [step.at for step in steps] == sorted(step.at for step in steps)
+
+
+async def test_a_run_that_was_stopped_says_by_whom(tmp_path: Path) -> None:
+    async with connect(make_world(tmp_path, script={"general": HELD}), NEAR) as connected:
+        started = await bounded(connected.call("task", **errand("general", background=True)))
+        await bounded(connected.call("task_cancel", task_id=content_of(started)["task_id"]))
+        steps = await connected.store.changes(content_of(started)["task_id"])
+    assert (steps[-1].state, steps[-1].reason) == (RunState.CANCELLED, "cancelled by build")
+
+
+# ---- who outlives whom ------------------------------------------------------------------------------
+
+
+def keeping(folder: Path, *, settings: bool) -> World:
+    """A leader that ends before its writer, which is to go on."""
+    agents = TEAM if settings else {**TEAM, "writer": KEPT}
+    said = {"agents": {"writer": {"on_parent_end": "keep"}}} if settings else {}
+    return make_world(folder, script={"lead": SENDS_AND_ENDS, "writer": HELD}, agents=agents, settings=said)
+
+
+@pytest.mark.parametrize("settings", [False, True], ids=["the definition says so", "settings say so"])
+async def test_a_child_that_is_to_be_kept_goes_on_when_its_parent_ends(settings: bool, tmp_path: Path) -> None:
+    world = keeping(tmp_path, settings=settings)
+    async with connect(world, NEAR) as connected:
+        result = await bounded(connected.call("task", **errand("lead")))
+        assert await states(connected) == {"lead": RunState.COMPLETED, "writer": RunState.RUNNING}
+        release(world, "ready")
+
+        async def done() -> bool:
+            return (await states(connected))["writer"] is RunState.COMPLETED
+
+        await until(done)
+    assert content_of(result)["result"] == "I have sent one"
+
+
+async def test_a_child_that_is_to_be_kept_is_cancelled_with_its_parent_all_the_same(tmp_path: Path) -> None:
+    script = {"lead": [calls(send("writer", background=True)), {"text": "done", "await": "ready"}], "writer": HELD}
+    async with connect(make_world(tmp_path, script=script, agents={**TEAM, "writer": KEPT}), NEAR) as connected:
+        started = await bounded(connected.call("task", **errand("lead", background=True)))
+
+        async def sent() -> bool:
+            return (await states(connected)).get("writer") is RunState.RUNNING
+
+        await until(sent)
+        ended = await bounded(connected.call("task_cancel", task_id=content_of(started)["task_id"]), SOON)
+        assert await states(connected) == {"lead": RunState.CANCELLED, "writer": RunState.CANCELLED}
+    assert state_of(ended) == "cancelled"
+
+
+# ---- several processes ------------------------------------------------------------------------------
+
+
+async def test_a_tree_that_another_process_works_on_is_cancelled_from_here(tmp_path: Path) -> None:
+    sleep = calls(("bash", {"command": "sleep 300"}), ("bash", {"command": "sleep 301"}))
+    world = team_world(tmp_path, sleep, settings={"permission": {"bash": "allow"}})
+
+    async def asleep() -> bool:
+        return len(sleepers(world)) >= 2
+
+    async with process(world) as first, connect(world, NEAR, limits=short_leases) as second:
+        started = await bounded(first.call("task", **errand("lead", background=True)))
+        await until(asleep)
+        ended = await bounded(second.call("task_cancel", task_id=content_of(started)["task_id"]), SOON)
+        assert sleepers(world) == []
+        assert await states(second) == {"lead": RunState.CANCELLED, "writer": RunState.CANCELLED}
+    assert state_of(ended) == "cancelled"
+
+
+# ---- clocks that somebody sets ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("jump", [10 * 3600.0, -10 * 3600.0], ids=["forward", "back"])
+async def test_a_clock_that_is_set_while_a_run_works_takes_no_time_from_it(jump: float, tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={"general": [calls(("read", {"filePath": "src/a.py"})), *HELD]})
+    clock = Settable()
+    async with connect(world, NEAR, clock=clock) as connected:
+        started = await bounded(connected.call("task", **errand("general", background=True)))
+        clock.ahead = jump
+        release(world, "ready")
+        result = await bounded(until_ended(connected, content_of(started)["task_id"]))
+        run = await connected.store.latest_run(content_of(started)["task_id"])
+    assert state_of(result) == "completed"
+    assert run is not None
+    assert 0.0 <= run.worked < 60.0
+
+
+@pytest.mark.parametrize("jump", [500.0, -10 * 3600.0], ids=["forward", "back"])
+async def test_an_answer_wakes_its_run_after_the_clock_was_set(jump: float, tmp_path: Path) -> None:
+    clock = Settable()
+    async with connect(team_world(tmp_path), NEAR, clock=clock) as connected:
+        started = await bounded(connected.call("task", **errand("lead", background=True)))
+        prompts = await connected.open_prompts()
+        clock.ahead = jump
+        await answer_all(connected.store, prompts)
+        result = await bounded(until_ended(connected, content_of(started)["task_id"]))
+    assert state_of(result) == "completed"
+
+
+async def test_a_lease_from_before_the_clock_was_set_back_holds_nobody_up(tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={"general": HELD})
+    async with connect(world, NEAR) as first:
+        started = await bounded(first.call("task", **errand("general", background=True)))
+        task_id = content_of(started)["task_id"]
+    release(world, "ready")
+    store = world.store()
+    (run,) = await store.unfinished_runs()
+    assert await store.claim(run.id, owner="dead", now=time.time() + 2 * LONGEST_LEASE, seconds=30.0) is not None
+    await store.close()
+    async with connect(world, NEAR) as second:
+        result = await bounded(until_ended(second, task_id))
+    assert state_of(result) == "completed"
