@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import anyio
@@ -23,15 +23,18 @@ from mcp_server.protocol.server import build_server
 from mcp_server.protocol.state_key import request_state_key
 from mcp_server.protocol.stdio import serve_stdio
 from mcp_server.protocol.timing import Timing
+from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.deployment import Deployment, Limits
 from mcp_server.sessions.desk import Desk
 from mcp_server.sessions.executor import Advance, Executor, InProcess
 from mcp_server.sessions.front import Caller
 from mcp_server.sessions.models.backends import Backends
+from mcp_server.sessions.models.client import ClientModel
 from mcp_server.sessions.models.endpoints import ProviderConfig
 from mcp_server.sessions.models.fallback import Fallback
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
+from mcp_server.sessions.promise_desk import PromiseDesk
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
 from mcp_server.sessions.sight import StoreSight
 from mcp_server.sessions.supervisor import Supervisor
@@ -70,6 +73,7 @@ class Running:
     deployment: Deployment
     supervisor: Supervisor
     desk: Desk
+    promised: PromiseDesk
     looks: Looks
     server: Server[Line]
 
@@ -101,16 +105,20 @@ async def running(
     settings = refuse_unfit_root(rules.edition).settings
     store = opened(private_folder(places.state) / STORE_FILE)
     try:
+        bounds = limits(limits_of(settings))
+        asks = ClientModel(enabled=lambda: rules.edition.settings.sampling, clock=clock, seconds=bounds.unasked_seconds)
         deployment = Deployment(
             store=store,
             clock=clock,
             rulebook=rules,
-            backend=Fallback(backend=backend_of(settings, workspace, environment)),
-            limits=limits(limits_of(settings)),
+            backend=Fallback(backend=replace(backend_of(settings, workspace, environment), client=asks)),
+            limits=bounds,
+            asks=asks,
             outputs=private_folder(places.cache) / "outputs",
             environment=harmless(environment),
             owner=f"{os.getpid()}-{secrets.token_hex(8)}",
             workspaces=(str(workspace),),
+            enclosing=Enclosing(settings.sandbox, places, harmless(environment)),
             web=web_of(rules, environment),
             tools=settings.tools,
         )
@@ -132,6 +140,7 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     parts.desk.open(group)
     await parts.supervisor.open(group)
     group.start_soon(Watch(parts.deployment, parts.supervisor).run)
+    group.start_soon(parts.promised.watch)
     group.start_soon(parts.looks.run)
 
 
@@ -141,6 +150,7 @@ def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Ti
     supervisor = Supervisor(deployment, executor)
     tools = every_tool(deployment, supervisor, workspace)
     desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
+    promised = PromiseDesk(deployment, supervisor, desk.book)
     caller = Caller(principal=LOCAL, workspace=workspace, agent=settings.agent)
     looks = Looks(desk, StoreSight(deployment), caller_of=lambda _: caller, timing=timing)
     server = build_server(
@@ -149,9 +159,10 @@ def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Ti
         caller_of=lambda _: caller,
         keys=[key],
         version=importlib.metadata.version("remit"),
+        promised=promised,
         timing=timing,
     )
-    return Running(deployment=deployment, supervisor=supervisor, desk=desk, looks=looks, server=server)
+    return Running(deployment=deployment, supervisor=supervisor, desk=desk, promised=promised, looks=looks, server=server)
 
 
 def harmless(environment: Mapping[str, str]) -> dict[str, str]:
@@ -192,7 +203,11 @@ def backend_of(settings: Settings, workspace: Path, environment: Mapping[str, st
         )
         for name, provider in settings.providers.items()
     }
-    return Backends(scripted=ScriptedBackend(base=workspace), provider=ProviderBackend(providers=providers, environment=environment))
+    return Backends(
+        scripted=ScriptedBackend(base=workspace),
+        provider=ProviderBackend(providers=providers, environment=environment),
+        client=ClientModel(enabled=lambda: settings.sampling),
+    )
 
 
 def web_of(rules: FileRules, environment: Mapping[str, str]) -> Web:

@@ -19,7 +19,8 @@ from mcp_server.cli.here import Here, here, workspace_option
 from mcp_server.cli.state import FILE, with_store
 from mcp_server.cli.table import safe
 from mcp_server.errors import ConfigError, ModelError, RemitError, StoreError, ToolFailure
-from mcp_server.settings.places import find_places
+from mcp_server.sandbox.choice import choose
+from mcp_server.settings.places import find_places, private_folder
 from mcp_server.settings.trust import Trust
 from mcp_server.tools.ripgrep import binary
 
@@ -64,6 +65,7 @@ def _findings(workspace: Path, models: bool) -> Iterator[Finding]:
         yield Finding(about="workspace", state="fault", says=str(error))
         return
     yield from _settings(place)
+    yield from _sandbox(place)
     yield from _agents_and_models(place, models)
 
 
@@ -142,6 +144,17 @@ def _settings(place: Here) -> Iterator[Finding]:
         )
     else:
         yield Finding(about="workspace", state="ok", says=str(place.workspace))
+
+
+def _sandbox(place: Here) -> Iterator[Finding]:
+    """Tried now, with the real recipe."""
+    used, *told = (sandbox := choose(place.settings.sandbox, private_folder(place.places.state))).words()
+    chosen = place.settings.sandbox == "none"
+    remedy = "" if sandbox.backend is not None else "install bubblewrap, or write `sandbox: none` in your settings.yaml to do without"
+    remedy = "remove `sandbox: none` from your settings to have commands held to the rules" if chosen else remedy
+    state = "ok" if sandbox.backend is not None and not chosen else "note"
+    yield Finding(about="sandbox", state=state, says=used, remedy=remedy)
+    yield from (Finding(about="sandbox", state="ok" if " does not hold" not in line else "note", says=line) for line in told)
 
 
 def _agents_and_models(place: Here, call: bool) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """What a command might do that no request of its call names, and which rules could speak of that.
 
-The guard's rules are left out: they stand in every session, and would make every command ask.
+The guard's rules are left out: they stand in every session, and would make every command ask. What they say is held by the sandbox;
+a command gets here only where a person or the operator chose to do without one.
 """
 
 from dataclasses import dataclass
@@ -56,15 +57,23 @@ def _of(rules: tuple[Rule, ...], permission: str) -> Concern | None:
 
 def effects_opinion(said: Opinion, value: CommandValue) -> Opinion | None:
     """What the layer that said so of a command says of its effects that are not known. Its own allow for the command vouches against
-    its own rules only.
+    its own asks only.
     """
     layer, own = said.layer, said.rule
     if value.unseen not in layer.concerns:
         layer.concerns[value.unseen] = _of_layer(layer, value.unseen)
     found: Opinion | None = layer.concerns[value.unseen]
-    if found is None or (own is not None and own.action is Action.ALLOW and layers.vouches(own, value)):
+    if found is None or _vouched(own, found, value):
         return None
     return found
+
+
+def _vouched(own: Rule | None, found: Opinion, value: CommandValue) -> bool:
+    """Who allows a command knows what they themselves want to be asked about, and what it prints of earlier states. What else they
+    deny, no command may do unseen.
+    """
+    asks = found.rule is not None and found.rule.action is Action.ASK
+    return (asks or value.unseen == ("read",)) and own is not None and own.action is Action.ALLOW and layers.vouches(own, value)
 
 
 def _of_layer(layer: Layer, unseen: tuple[str, ...]) -> Opinion | None:
@@ -74,12 +83,13 @@ def _of_layer(layer: Layer, unseen: tuple[str, ...]) -> Opinion | None:
     return Opinion(layer=layer, action=found.action, rule=found.rule, note="what the command would do is not known")
 
 
-def hidden_rule(heard: tuple[Layer, ...]) -> Rule | None:
+def hidden_rule(heard: tuple[Layer, ...], value: CommandValue) -> Rule | None:
     """A deny or ask that could apply to a command that cannot be read."""
+    could = ("bash",) if value.effects_known else ("bash", *EFFECTS)
     for layer in heard:
         if layer.kind is LayerKind.GUARD:
             continue
-        found = concern(layers.heard(layer), ("bash", *EFFECTS))
+        found = concern(layers.heard(layer), could)
         if found is not None:
             return found.rule
     return None

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_server.policy import layers, matching
-from mcp_server.policy.values import Action, AskRef, Condition, LayerKind, Reach, Rule, SpawnValue, Value
-from mcp_server.policy.verdicts import Opinion, Ruling
+from mcp_server.policy.values import Action, AskRef, CommandValue, Condition, LayerKind, Reach, Rule, SpawnValue, Value
+from mcp_server.policy.verdicts import Opinion, Ruling, Verdict
 
 SILENCE = "silence"
 """`AskRef.owner` where no layer had an opinion."""
@@ -82,6 +82,20 @@ def answering(rulings: Sequence[Ruling], asked: Asked, asks: Sequence[AskRef], d
     """The ruling that answers. A standing one before a `once`, so that none is used up without need."""
     lifting = [each for each in rulings if _lifts(each, asked, asks, digest)]
     return max(lifting, key=lambda each: (_WIDTH[each.reach], each.id), default=None)
+
+
+def lifted(verdict: Verdict, rulings: Sequence[Ruling]) -> frozenset[AskRef]:
+    """The asks that a person lifted with the line as a whole: all that was shown for this very call, or what was shown for every command
+    of it that does more than look. A command that nobody ruled on lends the line nothing.
+    """
+    known = {each.id: each for each in rulings}
+    used = [known[each] for each in verdict.rulings if each in known]
+    once = [each.answers for each in used if each.reach is Reach.ONCE]
+    if once:
+        return frozenset(ask for answers in once for ask in answers)
+    doing = (part for part in verdict.parts if isinstance(part.value, CommandValue) and not part.value.read_only)
+    ruled = [{ask for each in part.rulings if each in known for ask in known[each].answers} for part in doing]
+    return frozenset(set[AskRef].intersection(*ruled)) if ruled else frozenset()
 
 
 def _lifts(ruling: Ruling, asked: Asked, asks: Sequence[AskRef], digest: str | None) -> bool:

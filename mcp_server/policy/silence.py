@@ -26,13 +26,9 @@ def allows(authority: Authority, permission: str, value: Value) -> bool:
         case Mode.ACCEPT_EDITS:
             return _edit_inside(permission, value) or _read_only(authority, permission, value)
         case Mode.BYPASS:
-            return not _opaque(value) or effects.hidden_rule(authority.layers) is None
+            return not (isinstance(value, CommandValue) and value.opaque) or effects.hidden_rule(authority.layers, value) is None
         case _:
             assert_never(authority.mode)
-
-
-def _opaque(value: Value) -> bool:
-    return isinstance(value, CommandValue) and value.opaque
 
 
 def _edit_inside(permission: str, value: Value) -> bool:

@@ -3,7 +3,6 @@
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from mcp_server.sandbox import filters, kernel
 from mcp_server.sandbox.backend import Backend
@@ -14,9 +13,7 @@ from mcp_server.sandbox.placeholders import Placeholders
 from mcp_server.sandbox.probe import probe
 from mcp_server.sandbox.profile import Profile
 from mcp_server.sandbox.promises import Promises, sentences
-
-Wish = Literal["auto", "bubblewrap", "landlock", "none"]
-"""What settings ask for. `auto` never means `none`."""
+from mcp_server.settings.schema import SandboxWish
 
 PLACEHOLDERS = "placeholders"
 """The folder in Remit's state for `Placeholders`."""
@@ -46,7 +43,7 @@ class Sandbox:
         return (used, *(line for each in self.tried for line in sentences(each)), *self.absent)
 
 
-def choose(wish: Wish, state: Path) -> Sandbox:
+def choose(wish: SandboxWish, state: Path) -> Sandbox:
     """Find the first that works, tried with the real recipe. `state` is Remit's state folder. Also takes away what a crash left."""
     if wish == "none":
         return Sandbox(backend=Direct(), tried=(), absent=("no sandbox is used, because settings say so",))

@@ -13,7 +13,7 @@ from mcp_server.policy.chain import Authority
 from mcp_server.policy.decide import decide
 from mcp_server.policy.layers import heard
 from mcp_server.policy.matching import pattern_for
-from mcp_server.policy.values import Action, LayerKind, Request, Rule
+from mcp_server.policy.values import Action, AskRef, LayerKind, Request, Rule
 from mcp_server.sandbox import regions
 from mcp_server.sandbox.ground import Ground
 from mcp_server.sandbox.looking import Look, Names, TooMany
@@ -25,20 +25,26 @@ from mcp_server.sandbox.usual import GIT_PROGRAMS, HOME_ONLY, SERVER_SECRETS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """What a person, shown it, allowed this very line. Lifts asks, never a deny."""
+    """What this very line was allowed, by a rule or a person. Lifts asks, never a deny."""
 
-    edits: bool = False
-    """The prompt said that the line may write wherever `edit` asks; not protected paths."""
+    lifted: frozenset[AskRef] = frozenset()
+    """The asks that a person lifted. Where they hold all that asks before the workspace is written (`asked_before_writing`), it may be
+    written; what other rules ask of a part of it stays closed."""
     written: tuple[str, ...] = ()
-    """Paths that the prompt named as written, protected ones too. Absolute, resolved."""
+    """Paths that the gate let be written, protected ones too. Absolute, resolved."""
     read: tuple[str, ...] = ()
-    """Paths that the prompt named as read."""
+    """Paths that it let be read."""
     network: bool = False
-    """The prompt said that the line uses the network."""
+    """It let the line use the network."""
 
 
 NOTHING = Approval()
-"""What a line has that nobody was asked about."""
+"""What a line has that was not judged."""
+
+
+def asked_before_writing(authority: Authority, workspace: str) -> tuple[AskRef, ...]:
+    """What a person would have to lift so that a command may write in the workspace. Empty: nothing would help, or nothing need be."""
+    return regions.of_folder(authority, "edit", workspace, workspace).asks
 
 
 def profile_for(
@@ -82,6 +88,15 @@ class _Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Judged:
+    """What the rules say of one path."""
+
+    action: Action
+    asks: frozenset[AskRef]
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Drawing:
     """One profile being drawn."""
 
@@ -90,6 +105,8 @@ class _Drawing:
     approval: Approval
     heard: dict[tuple[str, str], Said] = field(default_factory=dict[tuple[str, str], Said])
     """What was found out already."""
+    judged: dict[tuple[str, str], _Judged] = field(default_factory=dict[tuple[str, str], _Judged])
+    """Likewise, of single paths."""
 
     # ---- verdicts -------------------------------------------------------------------------------
 
@@ -102,14 +119,26 @@ class _Drawing:
     def inside(self, path: str) -> bool:
         return within(path, self.ground.workspace)
 
-    def _open(self, permission: str, folder: str, *, asks: bool = False) -> bool:
+    def _open(self, permission: str, folder: str) -> bool:
         """Is all of the folder open but for the closings?"""
         needed = (permission,) if self.inside(folder) else (permission, "external_directory")
-        said = [self.said(each, folder).action for each in needed]
-        return all(action is Action.ALLOW or (asks and action is Action.ASK) for action in said)
+        said = [self.said(each, folder) for each in needed]
+        return all(each.action is Action.ALLOW or self._lifts(permission, each.asks) for each in said)
 
-    def _verdict(self, permission: str, path: str) -> tuple[Action, bool, str]:
-        """Of one path: the action, whether the guard asks, and why."""
+    def _lifts(self, permission: str, asks: Iterable[AskRef]) -> bool:
+        """Did a person lift these with the line, when told that it may write in the workspace?"""
+        told = set(self.said("edit", self.ground.workspace).asks)
+        mine = set(asks)
+        return permission == "edit" and bool(mine) and mine <= told <= self.approval.lifted
+
+    def _verdict(self, permission: str, path: str) -> _Judged:
+        """Of one path."""
+        found = self.judged.get((permission, path))
+        if found is None:
+            found = self.judged[permission, path] = self._decided(permission, path)
+        return found
+
+    def _decided(self, permission: str, path: str) -> _Judged:
         value = regions.path_value(path, self.ground.workspace)
         asked = [Request(permission=permission, values=(value,))]
         if not value.inside:
@@ -118,18 +147,28 @@ class _Drawing:
         worst = max(verdict.parts, key=lambda part: part.action)
         rules = [(each.layer, each.rule) for each in worst.deciding if each.rule is not None]
         because = regions.in_words(rules[0][0].owner, rules[0][1]) if rules else f"no rule allows `{permission}` here"
-        return verdict.action, any(layer.kind is LayerKind.GUARD for layer, _ in rules), because
+        return _Judged(action=verdict.action, asks=frozenset(verdict.asks), because=because)
 
     def _writes(self, path: str) -> tuple[bool, str]:
         """May this one path be written, and if not, why?"""
-        action, guarded, because = self._verdict("edit", path)
-        if action is Action.ASK:
-            return _covered(path, self.approval.written) or (self.approval.edits and not guarded), because
-        return action is Action.ALLOW, because
+        said = self._verdict("edit", path)
+        if said.action is Action.ASK:
+            return self._named_with("edit", path, self.approval.written) or self._lifts("edit", said.asks), said.because
+        return said.action is Action.ALLOW, said.because
 
     def _reads(self, path: str) -> tuple[bool, str]:
-        action, _, because = self._verdict("read", path)
-        return action is Action.ALLOW or (action is Action.ASK and _covered(path, self.approval.read)), because
+        said = self._verdict("read", path)
+        if said.action is Action.ASK:
+            return self._named_with("read", path, self.approval.read), said.because
+        return said.action is Action.ALLOW, said.because
+
+    def _named_with(self, permission: str, path: str, approved: Sequence[str]) -> bool:
+        """Was it allowed by its name, or with a folder of which nothing less is asked?"""
+        return any(path == each or (within(path, each) and self._same(permission, path, each)) for each in approved)
+
+    def _same(self, permission: str, path: str, folder: str) -> bool:
+        shown = self._verdict(permission, folder).asks | self._verdict(permission, f"{folder}/{regions.NOBODY}").asks
+        return self._verdict(permission, path).asks <= shown
 
     # ---- places ---------------------------------------------------------------------------------
 
@@ -141,7 +180,7 @@ class _Drawing:
         shown = [Place(path=path, because="programs need it") for path in ground.shown]
         lent = [folder for folder in (ground.workspace, *self._named("read", "external_directory")) if self._open("read", folder)]
         shown += [Place(path=folder, because=self.said("read", folder).because) for folder in lent]
-        shown += [Place(path=path, because="named in the prompt") for path in self.approval.read if self._reads(path)[0]]
+        shown += [Place(path=path, because="allowed with this line") for path in self.approval.read if self._reads(path)[0]]
         return _once(shown)
 
     def _mountable(self, folder: str) -> bool:
@@ -154,11 +193,13 @@ class _Drawing:
         places: list[Place] = []
         for folder in (self.ground.workspace, *self._named("edit")):
             # What is mounted to be written can be read too.
-            if self._open("edit", folder, asks=self.approval.edits) and self._open("read", folder):
+            if self._open("edit", folder) and self._open("read", folder):
                 because = workspace.because if folder == self.ground.workspace else self.said("edit", folder).because
                 places.append(Place(path=folder, because=because))
-        named = (path for path in self.approval.written if self._writes(path)[0] and self._reads(path)[0])
-        places += [Place(path=path, because="named in the prompt") for path in named]
+        named = [path for path in self.approval.written if self._writes(path)[0] and self._reads(path)[0]]
+        open_ones = {*named, *(place.path for place in places)}
+        # What lies right in an open folder is open with it; as a mount of its own it could be neither renamed nor removed.
+        places += [Place(path=path, because="allowed with this line") for path in named if os.path.dirname(path) not in open_ones]
         return _once(places)
 
     def _named(self, *permissions: str) -> tuple[str, ...]:
@@ -209,8 +250,9 @@ class _Drawing:
         if any(path in _programs_of(written) for written in self.approval.written):
             return Place(path=path, because="it names programs that git runs")
         for each in self._asked_of(path, "edit"):
-            if not _covered(each, self.approval.written) and (words := regions.guards(self.authority, each, self.ground.workspace)):
-                return Place(path=path, because=words)
+            guarded = regions.guards(self.authority, each, self.ground.workspace)
+            if guarded and not self._named_with("edit", each, self.approval.written):
+                return Place(path=path, because=guarded)
             may, because = self._writes(each)
             if not may:
                 return Place(path=path, because=because)
@@ -233,7 +275,9 @@ class _Drawing:
             because = next((because for may, because in said if not may), None)
             if because is not None and any(within(path, root) for root in roots):
                 places.append(Place(path=path, because=because))
-        return tuple(place for place in _once(places) if not _covered(place.path, self.approval.read) or not self._reads(place.path)[0])
+        named = (place for place in _once(places) if self._named_with("read", place.path, self.approval.read))
+        shown = {place.path for place in named if self._reads(place.path)[0]}
+        return tuple(place for place in _once(places) if place.path not in shown)
 
     def _closed_reads(self, root: str) -> list[str]:
         literals = [literal(closing.rule) for closing in self.said("read", root).closings]
@@ -281,10 +325,6 @@ def _looked(drawing: _Drawing, look: Look, visible: tuple[Place, ...], writable:
 
 def _programs_of(git: str) -> tuple[str, ...]:
     return tuple(f"{git}/{name}" for name in GIT_PROGRAMS) if os.path.basename(git) == ".git" else ()
-
-
-def _covered(path: str, approved: Sequence[str]) -> bool:
-    return any(within(path, each) for each in approved)
 
 
 def _once(places: Iterable[Place]) -> tuple[Place, ...]:

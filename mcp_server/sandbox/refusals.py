@@ -26,8 +26,15 @@ _HOST = re.compile(r"(?:host|resolve|resolving|ENOTFOUND|EAI_AGAIN)[^\w]{1,4}((?
 _QUOTED = re.compile(r"['\"`\u2018\u201c]([^'\"`\u2019\u201d]+)['\"`\u2019\u201d]")
 _WORD = re.compile(r"[^\s:;,()\[\]<>]+")
 
-_SPEAKER = re.compile(r"^\S+: line \d+: ")
-"""A shell that names itself."""
+_SPEAKER = re.compile(r"^\S+: (?:line )?\d+: ")
+"""A shell that names itself, or its script."""
+
+_LAST = re.compile(
+    r"(?<!\S)(?!E[A-Z]+:)([^\s:'\"`\u2018\u2019]+)['\"`\u2019]?: "
+    r"(?:read-only file system|permission denied|operation not permitted|no such file or directory|device or resource busy)",
+    re.I,
+)
+"""What stands right before the system's own words for a failure is what failed."""
 
 LONGEST = 4096
 """Bytes of a path."""
@@ -123,7 +130,7 @@ def _why_read_only(profile: Profile, place: object, path: str) -> str:
 def _paths(line: str, cwd: str) -> Iterator[str]:
     """What may be a path in a message: what it quotes, and words that look like a path or name one that is there."""
     said = _SPEAKER.sub("", line)
-    quoted = dict.fromkeys(_QUOTED.findall(said))
+    quoted = dict.fromkeys((*_QUOTED.findall(said), *_LAST.findall(said)))
     words = dict.fromkeys(word.strip(_MARKS) for word in _WORD.findall(said))
     for word in {**quoted, **words}:
         path = os.path.normpath(os.path.join(cwd, word))

@@ -38,6 +38,8 @@ class Said:
     action: Action
     because: str
     closings: tuple[Closing, ...]
+    asks: tuple[AskRef, ...] = ()
+    """What a person would have to lift, where the action is to ask."""
 
 
 def in_words(owner: str, rule: Rule) -> str:
@@ -93,10 +95,11 @@ def _said(authority: Authority, permission: str, region: str, value: PathValue |
         return _by_mode(authority, permission, region, value, tuple(closings))
     deciding = [(layer, rule) for action, layer, rule in bases if action is worst]
     because = in_words(deciding[0][0].owner, deciding[0][1])
+    asks: tuple[AskRef, ...] = ()
     if worst is Action.ASK:
         asks = tuple(AskRef(owner=layer.owner, rule=rulings.name_of(rule)) for layer, rule in deciding)
         worst = _asked(authority, permission, region, asks)
-    return Said(action=worst, because=because, closings=tuple(closings))
+    return Said(action=worst, because=because, closings=tuple(closings), asks=asks if worst is Action.ASK else ())
 
 
 def _of_layer(layer: Layer, permission: str, region: str) -> tuple[Rule | None, list[Closing]]:
@@ -139,8 +142,9 @@ def _by_mode(authority: Authority, permission: str, region: str, value: PathValu
     because = f"no rule speaks of it, and mode {authority.mode} "
     if _mode_allows(authority, permission, value):
         return Said(action=Action.ALLOW, because=f"{because}allows it", closings=closings)
-    action = _asked(authority, permission, region, (AskRef(owner=rulings.SILENCE, rule=permission),))
-    return Said(action=action, because=f"{because}asks", closings=closings)
+    asks = (AskRef(owner=rulings.SILENCE, rule=permission),)
+    action = _asked(authority, permission, region, asks)
+    return Said(action=action, because=f"{because}asks", closings=closings, asks=asks if action is Action.ASK else ())
 
 
 def _mode_allows(authority: Authority, permission: str, value: PathValue | PlainValue) -> bool:

@@ -13,7 +13,9 @@ from typing import Literal, Protocol
 from mcp_server.agents.definition import AgentDefinition
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
+from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.models.base import ModelBackend
+from mcp_server.sessions.models.client import ClientModel
 from mcp_server.store.protocol import Store
 from mcp_server.tools.web.reach import Web
 
@@ -38,6 +40,8 @@ class Limits:
     """How long a person has, once a prompt is shown."""
     once_seconds: float = 600.0
     """How long an `allow once` waits to be used."""
+    unasked_seconds: float = 86400.0
+    """How long a run waits for a turn of the client's own model: a client that is closed may be back the next day."""
     unshown_seconds: float = 7 * 86400.0
     """How long a prompt that nobody was shown stays open: a background job may wait days for a person."""
     inline_characters: int = 20_000
@@ -117,6 +121,10 @@ class Deployment:
     """This process's name in leases; another one each start."""
     workspaces: Sequence[str]
     """The workspaces whose runs this process advances."""
+    enclosing: Enclosing | None = None
+    """Draws what lines of shell run in. None: no line runs."""
+    asks: ClientModel = field(default_factory=ClientModel)
+    """The turns that a client's own model is asked for; `backend` opens them."""
     web: Web = field(default_factory=Web)
     """How its tools reach the web."""
     tools: tuple[str, ...] | None = None

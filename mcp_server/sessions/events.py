@@ -9,12 +9,14 @@ from mcp_server.records import (
     Completed,
     Expired,
     Failed,
+    ModelTurn,
     Outcome,
     Prompt,
     RulingRecord,
     RunRecord,
     SessionRecord,
 )
+from mcp_server.sessions.models.names import is_client
 from mcp_server.sessions.refusals import shortened
 
 
@@ -54,8 +56,10 @@ def _named(opinion: Opinion) -> str:
     return f"{opinion.layer.owner}: {opinion.rule}"
 
 
-def outcome(at: float, session: SessionRecord, path: tuple[str, ...], call: ToolCall, digest: str, ended: CallEnded) -> AuditEvent:
-    """What became of a call that was permitted."""
+def outcome(
+    at: float, session: SessionRecord, path: tuple[str, ...], call: ToolCall, digest: str, ended: CallEnded, ran: str
+) -> AuditEvent:
+    """What became of a call that was permitted, and what held it while it `ran`."""
     return AuditEvent(
         at=at,
         kind="outcome",
@@ -64,7 +68,7 @@ def outcome(at: float, session: SessionRecord, path: tuple[str, ...], call: Tool
         session_path=path,
         tool=call.tool,
         digest=digest,
-        outcome=ended.ending.value,
+        outcome=f"{ended.ending.value}, {ran}" if ran else ended.ending.value,
         ref=call.id,
     )
 
@@ -112,6 +116,13 @@ def ran(at: float, run: RunRecord, path: tuple[str, ...], outcome: str) -> Audit
         outcome=outcome,
         ref=run.id,
     )
+
+
+def answered(turn: ModelTurn) -> str:
+    """What people should find of who answered: a fallback, or a client's own model. Empty: the model that is set, as ever."""
+    if not turn.instead and not is_client(turn.model):
+        return ""
+    return f"{turn.model} answered" + (f": {turn.instead}" if turn.instead else "")
 
 
 def ending_words(outcome: Outcome) -> str:

@@ -6,7 +6,6 @@ The audit event is written before the act that it permits; if that write fails, 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import structlog
 
@@ -16,7 +15,7 @@ from mcp_server.records import AuditEvent, CallEnded, Ending
 from mcp_server.sessions import refusals
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.looking import Look, look
-from mcp_server.sessions.preparing import Prepared, Preparing
+from mcp_server.sessions.preparing import Prepared, Preparing, permitted
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.resuming import come_back
 from mcp_server.sessions.work import AnyTool, Asks, AwaitsChild, AwaitsPerson, Parked, Work
@@ -68,17 +67,17 @@ class Gate:
             except StoreError as error:
                 words = f"nothing was done: what was decided could not be written down ({error})"
                 return await self._ended(work, refusals.failed(work.call, words), ())
-            if settled is True:
-                return await self._run(work, seen, prepared)
-            if settled is not False:
+            if isinstance(settled, Prepared):
+                return await self._run(work, seen, settled)
+            if settled is not None:
                 return settled
             seen = await look(self._deployment, self._prompting, work)
         words = "nothing was done: the rulings it relied on changed while it was decided; try again"
         return await self._ended(work, refusals.failed(work.call, words), ())
 
-    async def _written(self, work: Work, seen: Look, prepared: Prepared) -> CallEnded | Parked | bool:
-        """Write down what is decided, with the use of what it rests on, before anything is done. True: the call may run now.
-        False: a ruling that it rests on is gone; decide again.
+    async def _written(self, work: Work, seen: Look, prepared: Prepared) -> CallEnded | Parked | Prepared | None:
+        """Write down what is decided, with the use of what it rests on, before anything is done. Prepared: the call may run now, as
+        this. None: a ruling that it rests on is gone; decide again.
         """
         verdict = seen.verdict(prepared.requests, by_ownership=prepared.tool.spec.by_ownership)
         event = seen.decision(work, verdict)
@@ -89,7 +88,7 @@ class Gate:
                 prompt_id = await self._prompting.open_approval(work, seen.standing, verdict, seen.authority.mode, seen.digest, event)
                 return AwaitsPerson(prompt_id=prompt_id)
             case Action.ALLOW:
-                return await work.journal.started(work.call, (event,), verdict.rulings)
+                return permitted(prepared, seen, verdict) if await work.journal.started(work.call, (event,), verdict.rulings) else None
 
     # ---- the act --------------------------------------------------------------------------------
 
@@ -112,11 +111,11 @@ class Gate:
             case CallEnded():
                 return await self._told(work, seen, result)
             case ToolResult():
-                return await self._told(work, seen, as_ended(work.call, result))
+                return await self._told(work, seen, as_ended(work.call, result), result.ran)
 
     async def _result(self, work: Work, prepared: Prepared) -> ToolResult | Parked | Asks | CallEnded:
         try:
-            return await prepared.tool.run(prepared.arguments, replace(prepared.context, judged=prepared.requests))
+            return await prepared.tool.run(prepared.arguments, prepared.context)
         except (ToolFailure, NoSuchHandle) as error:
             return refusals.failed(work.call, str(error))
         except StoreError:
@@ -129,11 +128,11 @@ class Gate:
         await work.journal.ended(ended, happened)
         return ended
 
-    async def _told(self, work: Work, seen: Look, result: CallEnded | Parked) -> CallEnded | Parked:
+    async def _told(self, work: Work, seen: Look, result: CallEnded | Parked, ran: str = "") -> CallEnded | Parked:
         """A call that was let through or parked has come to its end, or waits on."""
         if not isinstance(result, CallEnded):
             return result
-        return await self._ended(work, result, (seen.outcome(work, result, self._deployment.clock()),))
+        return await self._ended(work, result, (seen.outcome(work, result, self._deployment.clock(), ran),))
 
 
 def as_ended(call: ToolCall, result: ToolResult) -> CallEnded:

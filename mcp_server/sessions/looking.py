@@ -39,9 +39,9 @@ class Look:
         by = ", ".join(dict.fromkeys(given[ruling] for ruling in verdict.rulings if ruling in given))
         return events.decision(self.at, work.session, self.standing.path, work.call, self.digest, verdict, by)
 
-    def outcome(self, work: Work, ended: CallEnded, at: float) -> AuditEvent:
+    def outcome(self, work: Work, ended: CallEnded, at: float, ran: str = "") -> AuditEvent:
         """The audit's word on what became of it."""
-        return events.outcome(at, work.session, self.standing.path, work.call, self.digest, ended)
+        return events.outcome(at, work.session, self.standing.path, work.call, self.digest, ended, ran)
 
 
 async def look(deployment: Deployment, prompting: Prompting, work: Work) -> Look:

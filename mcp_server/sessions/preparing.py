@@ -1,18 +1,18 @@
 """A fresh look at what a call asks for: does it make sense, and which permissions would it need? Nothing happens here."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, ValidationError
 
 from mcp_server.errors import NoSuchHandle, ToolFailure
-from mcp_server.policy.chain import Authority
-from mcp_server.policy.decide import decide, opinions_of
-from mcp_server.policy.values import Action, PathValue, PlainValue, Request, ToolCall
+from mcp_server.policy import rulings
+from mcp_server.policy.values import PlainValue, Request, ToolCall
+from mcp_server.policy.verdicts import Verdict
 from mcp_server.records import CallEnded
 from mcp_server.sessions import refusals
 from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.lending import context_of
 from mcp_server.sessions.looking import Look
 from mcp_server.sessions.models.base import MALFORMED
 from mcp_server.sessions.work import AnyTool, SessionContext, Work
@@ -46,7 +46,7 @@ class Preparing:
             return refusals.failed(
                 work.call, f"`{work.call.tool}` needs a JSON object of arguments; what came was none, and nothing was done"
             )
-        context = self._context(work, look)
+        context = context_of(self._deployment, work, look)
         try:
             arguments = tool.spec.arguments.model_validate(dict(work.call.arguments))
             requests = tool.requests(arguments, context)
@@ -58,43 +58,11 @@ class Preparing:
             requests = (*requests, Request(permission="doom_loop", values=(PlainValue(text=work.call.tool),)))
         return Prepared(tool=tool, arguments=arguments, context=context, requests=requests)
 
-    def _context(self, work: Work, look: Look) -> SessionContext:
-        def readable(paths: Sequence[PathValue]) -> Sequence[bool]:
-            return [may_read(look.authority, path) for path in paths]
 
-        def closings(permission: str, paths: Sequence[PathValue]) -> Sequence[frozenset[str]]:
-            return [said_against(look.authority, permission, path) for path in paths]
-
-        def allowed(request: Request) -> bool:
-            return decide(look.authority, (request,)).action is Action.ALLOW
-
-        return SessionContext(
-            session_id=work.session.id,
-            session_path=look.standing.path,
-            workspace=Path(work.session.workspace),
-            outputs=self._deployment.outputs / work.session.id,
-            store=self._deployment.store,
-            readable=readable,
-            closings=closings,
-            allowed=allowed,
-            progress=work.progress,
-            environment=self._deployment.environment,
-            call=work.call,
-            standing=look.standing,
-            run=work.run,
-            authority=look.authority,
-        )
-
-
-def may_read(authority: Authority, path: PathValue) -> bool:
-    """Would `read` be allowed for this file now, without asking anybody?"""
-    return decide(authority, (Request(permission="read", values=(path,)),)).action is Action.ALLOW
-
-
-def said_against(authority: Authority, permission: str, path: PathValue) -> frozenset[str]:
-    """The denies and asks that rules say of it."""
-    said = opinions_of(authority, permission, path, {})
-    return frozenset(f"{each.layer.owner}: {each.rule}" for each in said if each.action is not None and each.action is not Action.ALLOW)
+def permitted(prepared: Prepared, look: Look, verdict: Verdict) -> Prepared:
+    """The call with what its tool is told of the verdict that lets it run."""
+    lifted = rulings.lifted(verdict, look.authority.rulings)
+    return replace(prepared, context=replace(prepared.context, judged=prepared.requests, lifted=lifted))
 
 
 def malformed(call: ToolCall, error: ValidationError) -> str:

@@ -147,15 +147,17 @@ def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
     """
     asking = [part for part in verdict.parts if part.action is Action.ASK]
     others = roles(verdict)
+    besides = [request for request in verdict.requests if any(part.permission == request.permission for part in asking)]
     made = tuple(_offer(offered) for offered in offers(verdict))
     return ApprovalSubject(
         tool=work.call.tool,
         arguments=dict(work.call.arguments),
         wants=tuple(f"{part.permission} {part.value.text}" for part in asking),
         because=reasons(verdict, mode),
-        asks=verdict.asks,
+        asks=tuple(dict.fromkeys((*verdict.asks, *(ask for request in besides for ask in request.besides)))),
         offers=tuple(offer for offer in made if not others or offer.choice in (Choice.DENY, Choice.DENY_SESSION)),
         notes=(
+            *(note for request in besides for note in request.notes),
             *dict.fromkeys(part.value.note for part in asking if isinstance(part.value, PlainValue) and part.value.note),
             *(f"only somebody in the role `{role}` may allow it, and no answer given here can show that" for role in others),
         ),

@@ -125,6 +125,7 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         model=values.model,
         small_model=values.small_model,
         model_fallback=values.model_fallback,
+        sampling=values.sampling,
         tools=None if values.tools is None else tuple(values.tools),
         roles=values.roles,
         providers=MappingProxyType(dict(values.providers)),
@@ -132,6 +133,7 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         rulings=values.rulings,
         webfetch=values.webfetch,
         websearch=values.websearch,
+        sandbox=values.sandbox,
         origins=MappingProxyType(dict(merged.origins)),
         sources=tuple(
             SourceRead(source=file.source, file=file.document.file) for file in (*groups.managed, *groups.project, *groups.person)

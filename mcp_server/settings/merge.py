@@ -14,7 +14,7 @@ from mcp_server.settings.source import SourceFile
 
 Leaf = tuple[str, ...]
 
-SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "tools", "websearch")
+SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "sampling", "tools", "websearch", "sandbox")
 BLOCKS: Mapping[str, type[Block]] = {"roles": Roles, "limits": Limits, "rulings": RulingLimits, "webfetch": WebFetch}
 NAMED = ("providers", "agents")
 

@@ -52,7 +52,8 @@ Written = Annotated[object, WithJsonSchema(RULES_SCHEMA)]
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 """An agent's name: it stands in tool arguments, prompts and file names."""
 
-MODEL = re.compile(r"[A-Za-z0-9_.-]+[:/].+")
+MODEL = re.compile(r"[A-Za-z0-9_.-]+[:/].+|client")
+"""`client` alone is the model of whichever client has called."""
 
 
 def _model(text: str) -> str:
@@ -99,6 +100,9 @@ ModelName = Annotated[str, AfterValidator(_model)]
 AgentName = Annotated[str, AfterValidator(_name)]
 ToolName = Annotated[str, AfterValidator(_tool)]
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
+SandboxWish = Literal["auto", "bubblewrap", "landlock", "none"]
+"""Which back end of the sandbox. `auto` never means `none`."""
+
 ModeWord = Annotated[Mode, Field(strict=False)]
 
 
@@ -233,6 +237,13 @@ class SettingsFile(Block):
         example="openai:gpt-5-mini",
         sources=EVERYWHERE,
     )
+    sampling: bool = key(
+        False,
+        "Whether agents whose model is `client` may use the client's own model, through MCP's sampling. What they read and do then "
+        "goes to that client.",
+        example=True,
+        sources=("managed", "user"),
+    )
     roles: Roles = key(Roles(), "The agents for the server's own small jobs.", example={"title": "title"}, sources=("managed", "user"))
     providers: dict[str, Provider] = key(
         {},
@@ -250,6 +261,13 @@ class SettingsFile(Block):
         None,
         "The search engine; absent: `websearch` is not offered. One source's words count as a whole.",
         example={"provider": "searxng", "base_url": "https://search.example.org"},
+        sources=("managed", "user"),
+    )
+    sandbox: SandboxWish = key(
+        "auto",
+        "What holds the lines of `bash`: the best there is, one by name, or `none`. Where what is wished for cannot be had, lines whose "
+        "effects cannot be read beforehand are refused; `none` lets them run and asks where the rules do.",
+        example="bubblewrap",
         sources=("managed", "user"),
     )
     primary_tools: list[ToolName] = key(

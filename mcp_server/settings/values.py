@@ -11,7 +11,7 @@ from mcp_server.errors import Fault
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Action, Mode, Rule
 from mcp_server.settings.folder import RemitFolder
-from mcp_server.settings.schema import Limits, Provider, Roles, RulingLimits, Source, WebFetch, WebSearch
+from mcp_server.settings.schema import Limits, Provider, Roles, RulingLimits, SandboxWish, Source, WebFetch, WebSearch
 from mcp_server.settings.trust import Trust
 
 
@@ -77,6 +77,8 @@ class Settings:
     model: str | None
     small_model: str | None
     model_fallback: str | None
+    sampling: bool
+    """May a client's own model be asked?"""
     tools: tuple[str, ...] | None
     """None: all; empty: none."""
     roles: Roles
@@ -85,6 +87,7 @@ class Settings:
     rulings: RulingLimits
     webfetch: WebFetch
     websearch: WebSearch | None
+    sandbox: SandboxWish
     origins: Mapping[str, str]
     """Key, with dots, to `file:line` or flag, for single values that somebody set."""
     sources: tuple[SourceRead, ...]

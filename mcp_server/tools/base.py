@@ -10,9 +10,11 @@ from typing import Any, Protocol
 
 from pydantic import BaseModel
 
-from mcp_server.policy.values import PathValue, Request
+from mcp_server.policy.values import AskRef, PathValue, Request
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import Part
+from mcp_server.sandbox.derive import Approval
+from mcp_server.sandbox.enclosing import Enclosure
 from mcp_server.store.protocol import Store
 
 
@@ -41,6 +43,8 @@ class ToolSpec:
     """The shape of structured content, where there is one."""
     by_ownership: bool = False
     """It needs no permission: it reaches only what is its caller's own. Any other tool must raise a request."""
+    outlasts: bool = False
+    """Its calls take longer than a request can stay: a client that takes a handle for the result is given one at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +70,10 @@ class ToolContext:
     None: nobody can say."""
     allowed: Callable[[Request], bool] | None = None
     """Would this be allowed now without asking anybody? None: nobody can say."""
+    enclose: Callable[[Approval], Enclosure] | None = None
+    """What a line of shell runs in, as the rules stand now. None: nobody can say, and no line runs."""
+    lifted: frozenset[AskRef] = frozenset()
+    """The asks that a person lifted for this call as a whole."""
     judged: tuple[Request, ...] = ()
     """What the gate let through, exactly as `requests` returned it. `run` compares it with what the call comes to now,
     so that a link swapped in between is not followed; a call that was not judged does not run."""
@@ -79,6 +87,8 @@ class ToolResult:
     structured: dict[str, Any] | None = None
     failed: bool = False
     """The tool ran and says that what was asked did not succeed; not a refusal."""
+    ran: str = ""
+    """What held it while it ran, in a few words for the audit; empty: nothing had to."""
 
 
 class Tool(Protocol):

@@ -2,29 +2,33 @@
 
 import os
 import shutil
+from dataclasses import replace
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import PathValue, Request
 from mcp_server.records import TextPart
-from mcp_server.shell.reading import MAX_LINE
+from mcp_server.sandbox.running import Finished, run
+from mcp_server.shell.reading import MAX_LINE, Reading
 from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
-from mcp_server.tools.bash_asking import reading_of, requests_of
-from mcp_server.tools.opening import in_words, working_folder
+from mcp_server.tools.bash_asking import naming, reading_of, requests_of
+from mcp_server.tools.enclosed import enclosed, enclosure_of, profile_of, refuse_unless_held, refused, understood, with_besides
+from mcp_server.tools.opening import in_words
 from mcp_server.tools.outputs import Spool
-from mcp_server.tools.paths import locate, refuse_unless_judged
-from mcp_server.tools.processes import Finished, run
-from mcp_server.tools.repositories import QUIET
+from mcp_server.tools.paths import locate, refuse_unless_among
 
 DEFAULT_MS = 120_000
 """Two minutes: a build, not a server."""
 
+MAX_NAMED = 20
+"""Places and addresses that one call may ask for besides: more than a prompt shows well."""
+
 LONGEST_MS = 600_000
 """Ten minutes; a host gives up long before."""
 
-STEERING = frozenset({"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "IFS", "CDPATH", "GLOBIGNORE"})
-"""Variables that make bash run or read lines in another way; never passed on."""
+MOST_SIGNALS = 65
+"""Shells, and the sandbox, report a program that a signal ended as 128 and the signal's number."""
 
 
 class BashArguments(BaseModel):
@@ -36,6 +40,11 @@ class BashArguments(BaseModel):
     description: str = Field(default="", max_length=500, description="What it does, in five to ten words, for the person who may be asked")
     timeout: int = Field(default=DEFAULT_MS, ge=1, le=LONGEST_MS, description="Milliseconds after which it is ended")
     workdir: str = Field(default=".", description="A folder inside the workspace to run in; the workspace if left out")
+    may_write: tuple[str, ...] = Field(
+        default=(), max_length=MAX_NAMED, description="Files or folders that exist and that the sandbox kept it from writing"
+    )
+    may_read: tuple[str, ...] = Field(default=(), max_length=MAX_NAMED, description="Likewise, from reading")
+    may_fetch: tuple[str, ...] = Field(default=(), max_length=MAX_NAMED, description='Likewise, addresses from reaching; "*" for any')
 
 
 class BashOutput(BaseModel):
@@ -50,14 +59,12 @@ class BashOutput(BaseModel):
     """Where the whole output is, if it was too long to show."""
     ended_processes: int
     """Processes that it had left running."""
+    refused: str | None
+    """What the sandbox seems to have kept it from, and how to ask for that."""
 
 
 class BashTool:
-    """Runs bash, and leaves no process behind."""
-
-    held = False
-    """Lines run where the rules of `edit`, `read` and `webfetch` are enforced whatever they do: what they would do besides then need
-    not be asked for."""
+    """Runs bash in the session's sandbox, and leaves no process behind."""
 
     spec = ToolSpec(
         name="bash",
@@ -65,8 +72,10 @@ class BashTool:
         description=(
             "Runs a shell line with bash in the workspace and returns what it printed and its exit code. A line is judged by every "
             "command in it and by the files that it reads and writes; what cannot be read beforehand (inline code, variables as "
-            "programs or paths, eval) may have to be allowed by a person, so prefer plain lines. There is no terminal and no input. It is "
-            "ended with all its processes after timeout (2 minutes, at most 10); nothing goes on in the background. Output over "
+            "programs or paths, eval) may have to be allowed by a person, so prefer plain lines. It runs in a sandbox that holds it to "
+            "your rules: where it was kept from something, the result says what, and the same line with may_write, may_read or "
+            "may_fetch asks for that. /tmp is your own. There is no terminal and no input. It is "
+            "ended with all its processes after timeout (2 minutes, at most 10). Output over "
             "2,000 lines or 50 KiB is saved whole and shown in part. Use read, edit, write, glob, grep and list for files, not cat, "
             "sed, echo, find, grep or ls. The environment is clean: no secrets, no settings of the person's own shell."
         ),
@@ -77,33 +86,50 @@ class BashTool:
 
     def requests(self, arguments: BashArguments, context: ToolContext) -> tuple[Request, ...]:
         """`bash` with each command, `edit`, `read` and `webfetch` with what they would touch, `external_directory` with places outside."""
-        folder = _folder(arguments, context)
-        reading = reading_of(arguments.command, folder.resolved, context)
-        return requests_of(reading, context, held=self.held)
+        return _requests(_reading(arguments, _folder(arguments, context), context), context)
 
     async def run(self, arguments: BashArguments, context: ToolContext) -> ToolResult:
         """Run it."""
-        refuse_unless_judged(self, arguments, context)
         folder = _folder(arguments, context)
-        bash = shutil.which("bash", path=context.environment.get("PATH")) or shutil.which("bash")
-        if bash is None:
-            raise ToolFailure("there is no bash on this machine")
+        reading = _reading(arguments, folder, context)
+        refuse_unless_among(context.judged, _requests(reading, context))
+        enclosure = enclosed(reading, context)
         spool = Spool(context.outputs, "bash")
         try:
-            with working_folder(folder.resolved) as cwd:
-                finished = await run(
-                    [bash, "--noprofile", "--norc", "-c", arguments.command],
-                    cwd=cwd,
-                    environment={**_environment(context), **(QUIET if "git" in arguments.command else {})},
-                    seconds=arguments.timeout / 1000,
-                    take=spool.add,
-                    beat=lambda seconds: context.progress(f"still running after {seconds:.0f} s"),
-                )
+            finished = await run(
+                enclosure.backend,
+                profile_of(enclosure, arguments.command),
+                [_bash(context), "--noprofile", "--norc", "-c", arguments.command],
+                cwd=folder.resolved,
+                seconds=arguments.timeout / 1000,
+                take=spool.add,
+                beat=lambda seconds: context.progress(f"still running after {seconds:.0f} s"),
+            )
         except OSError as error:
             raise ToolFailure(in_words(error, folder.text)) from error
         finally:
             spool.close()
-        return _told(finished, spool, arguments)
+        told = _told(finished, spool, arguments, refused(context, enclosure, spool.text(), finished.code, folder.resolved))
+        return replace(told, ran=enclosure.words)
+
+
+def _bash(context: ToolContext) -> str:
+    found = shutil.which("bash", path=context.environment.get("PATH")) or shutil.which("bash")
+    if found is None:
+        raise ToolFailure("there is no bash on this machine")
+    return os.path.realpath(found)
+
+
+def _requests(reading: Reading, context: ToolContext) -> tuple[Request, ...]:
+    if not understood(reading):
+        refuse_unless_held(reading, enclosure_of(context))
+    requests = requests_of(reading, context, held=lambda: enclosure_of(context).holds)
+    return requests if understood(reading) else with_besides(requests, reading, context)
+
+
+def _reading(arguments: BashArguments, folder: PathValue, context: ToolContext) -> Reading:
+    reading = reading_of(arguments.command, folder.resolved, context)
+    return naming(reading, folder.resolved, context, writes=arguments.may_write, reads=arguments.may_read, urls=arguments.may_fetch)
 
 
 def _folder(arguments: BashArguments, context: ToolContext) -> PathValue:
@@ -115,23 +141,21 @@ def _folder(arguments: BashArguments, context: ToolContext) -> PathValue:
     return folder
 
 
-def _environment(context: ToolContext) -> dict[str, str]:
-    return {name: value for name, value in context.environment.items() if name not in STEERING and not name.startswith("BASH_FUNC_")}
-
-
-def _told(finished: Finished, spool: Spool, arguments: BashArguments) -> ToolResult:
+def _told(finished: Finished, spool: Spool, arguments: BashArguments, kept: str) -> ToolResult:
     output = spool.text().rstrip("\n")
     notes = [_ending(finished, arguments)]
     if finished.ended and finished.code is not None:
         notes.append(f"({_processes(finished.ended)} it had left running {'was' if finished.ended == 1 else 'were'} ended)")
     if finished.escaped:
         notes.append(f"({_processes(finished.escaped)} could not be ended)")
+    notes += [kept] if kept else []
     structured = BashOutput(
         exit_code=finished.code,
         timed_out=finished.code is None,
         output=output,
         output_file=str(spool.path) if spool.path is not None else None,
         ended_processes=finished.ended,
+        refused=kept or None,
     )
     text = "\n".join([output or "(no output)", "", *notes])
     return ToolResult(parts=(TextPart(text=text),), structured=structured.model_dump(mode="json"), failed=finished.code != 0)
@@ -140,9 +164,8 @@ def _told(finished: Finished, spool: Spool, arguments: BashArguments) -> ToolRes
 def _ending(finished: Finished, arguments: BashArguments) -> str:
     if finished.code is None:
         return f"(timed out after {arguments.timeout:,} ms; all its processes were ended)"
-    if finished.code < 0:
-        return f"(ended by signal {-finished.code})"
-    return f"(exit code {finished.code})"
+    number = -finished.code if finished.code < 0 else finished.code - 128
+    return f"(exit code {finished.code}: ended by signal {number})" if 0 < number < MOST_SIGNALS else f"(exit code {finished.code})"
 
 
 def _processes(count: int) -> str:

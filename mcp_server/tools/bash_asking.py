@@ -3,8 +3,9 @@
 import glob
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import CommandValue, PathValue, PlainValue, Request
@@ -14,6 +15,9 @@ from mcp_server.tools.addresses import normalised
 from mcp_server.tools.paths import CaseByFolder, below, locate, nameable, outside
 from mcp_server.tools.places import HARMLESS, Surroundings, places_outside
 from mcp_server.tools.repositories import names_no_programs
+
+ANYWHERE = "*"
+"""The value of `webfetch` for every address."""
 
 MAX_MATCHES = 200
 """Names that one pattern may stand for; more are not for a prompt."""
@@ -48,8 +52,29 @@ def reading_of(command: str, folder: str, context: Surroundings) -> Reading:
     return read_line(command, folder=folder, home=context.environment.get("HOME", ""), expand=matching)
 
 
-def requests_of(reading: Reading, context: Surroundings, *, held: bool) -> tuple[Request, ...]:
-    """Every permission that a line needs. `held`: it runs where the rules are enforced, whatever it does.
+def naming(
+    reading: Reading, folder: str, context: Surroundings, *, writes: Sequence[str], reads: Sequence[str], urls: Sequence[str]
+) -> Reading:
+    """The reading with what its call names besides, to have it opened to the line.
+
+    Raises:
+        ToolFailure: A path is not there, so that nothing could be opened.
+    """
+    for text in (*writes, *reads):
+        if not os.path.exists(locate(os.path.join(folder, text), context.workspace).resolved):
+            raise ToolFailure(f"{text} does not exist, so it cannot be opened to the command; name the folder that it is to be made in")
+    here = frozenset({folder})
+    return replace(
+        reading,
+        writes=(*reading.writes, *(Touch(text=text, folders=here) for text in writes)),
+        reads=(*reading.reads, *(Touch(text=text, folders=here) for text in reads)),
+        urls=tuple(dict.fromkeys((*reading.urls, *urls))),
+    )
+
+
+def requests_of(reading: Reading, context: Surroundings, *, held: Callable[[], bool]) -> tuple[Request, ...]:
+    """Every permission that a line needs. `held` tells whether it runs where the rules are enforced, whatever it does; asked only where
+    that matters, as it may take long to find out.
 
     Raises:
         ToolFailure: It names more places than anybody would read.
@@ -58,13 +83,17 @@ def requests_of(reading: Reading, context: Surroundings, *, held: bool) -> tuple
 
 
 class _Asking:
-    def __init__(self, reading: Reading, context: Surroundings, held: bool) -> None:
+    def __init__(self, reading: Reading, context: Surroundings, held: Callable[[], bool]) -> None:
         self.reading = reading
         self.context = context
-        self.held = held
+        self._held = held
         self.case = CaseByFolder()
         self.looked = 0
         self.overlooked = False
+
+    @cached_property
+    def held(self) -> bool:
+        return self._held()
 
     def requests(self) -> tuple[Request, ...]:
         reads, writes = _Asked(), _Asked()
@@ -77,7 +106,10 @@ class _Asking:
             Request(permission="edit", values=writes.values),
             Request(permission="read", values=reads.values),
             self._outside((*writes.values, *reads.values)),
-            Request(permission="webfetch", values=tuple(PlainValue(text=normalised(url)) for url in self.reading.urls)),
+            Request(
+                permission="webfetch",
+                values=tuple(PlainValue(text=_address(url)) for url in self.reading.urls),
+            ),
         ]
         return tuple(request for request in made if request.values)
 
@@ -89,7 +121,7 @@ class _Asking:
             values = tuple(replace(each, read_only=False, effects_known=False) if _is_git(each) else each for each in values)
         if self.overlooked and not self.held:
             values = tuple(replace(each, opaque=True, read_only=False, effects_known=False) for each in values)
-        if self.held:
+        if not all(each.effects_known for each in values) and self.held:
             # What git keeps of earlier states cannot be hidden by a sandbox.
             values = tuple(replace(each, effects_known=each.effects_known or each.unseen != ("read",)) for each in values)
         return values
@@ -117,7 +149,7 @@ class _Asking:
 
     def _within(self, folder: PathValue, permission: str, *, shown_only: bool) -> Iterable[PathValue]:
         """Those in a folder of which rules say more than of the folder itself."""
-        if self.held and not folder.inside:
+        if not folder.inside and self.held:
             return ()
         inner = list(self._walked(folder, shown_only=shown_only))
         if self.context.closings is None:
@@ -191,6 +223,10 @@ def _names(folder: str, *, shown_only: bool) -> Iterator[tuple[str, bool]]:
 def _within_any(path: str, folders: Iterable[str]) -> bool:
     """Does it lie in one of them, or is it one?"""
     return any(path == folder or path.startswith(f"{folder}/") for folder in folders)
+
+
+def _address(url: str) -> str:
+    return url if url == ANYWHERE else normalised(url)
 
 
 def _is_git(value: CommandValue) -> bool:

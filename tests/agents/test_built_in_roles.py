@@ -93,15 +93,24 @@ def test_explore_still_asks_for_secrets(ground: Ground):
 
 
 @pytest.mark.parametrize("mode", list(Mode))
-def test_explore_changes_nothing_runs_nothing_sends_nobody(ground: Ground, mode: Mode):
+def test_explore_changes_nothing_and_sends_nobody(ground: Ground, mode: Mode):
     stage = Stage(ground, mode)
     line = ("build", "explore")
     assert stage.says(line, "edit", stage.path("a.py")) is Action.DENY
-    assert stage.says(line, "bash", CommandValue(text="ls", read_only=True, effects_known=True)) is Action.DENY
     assert stage.says(line, "task", SpawnValue(text="explore")) is Action.DENY
     assert stage.says(line, "gh__create", PlainValue(text="*")) is Action.DENY
+    assert stage.says(line, "bash", CommandValue(text="make")) is Action.DENY, "without a sandbox nobody knows what it changes"
+
+
+@pytest.mark.parametrize("mode", list(Mode))
+def test_explore_looks_with_the_shell_and_runs_what_the_sandbox_holds_as_its_caller_may(ground: Ground, mode: Mode):
+    stage = Stage(ground, mode)
+    line = ("build", "explore")
+    assert stage.says(line, "bash", CommandValue(text="ls", read_only=True, effects_known=True)) is Action.ALLOW
+    held = CommandValue(text="make", effects_known=True)
+    assert stage.says(line, "bash", held) is stage.says(("build",), "bash", held)
     outside = PathValue(resolved="/srv/x", relative=None, unresolved="/srv/x")
-    assert stage.says(line, "external_directory", outside) is Action.DENY
+    assert stage.says(line, "external_directory", outside) is stage.says(("build",), "external_directory", outside)
 
 
 def test_fetching_asks_in_every_mode_that_may_ask(ground: Ground):

@@ -1,5 +1,7 @@
 """Commands that hold what cannot be read, and commands whose effects are not known."""
 
+from dataclasses import replace
+
 import pytest
 
 from mcp_server.policy.chain import Commons
@@ -9,7 +11,9 @@ from mcp_server.policy.verdicts import Step
 from tests.policy.universe import HOME, WORKSPACE, asks_for, command, member, verdict_of
 
 GUARDED = Commons(workspace=WORKSPACE, guard=guard_rules(WORKSPACE, HOME, f"{HOME}/state"))
-HIDDEN = asks_for("bash", command("python3 -c 'x'", opaque=True))
+HIDDEN = asks_for("bash", command("python3 -c 'x'", opaque=True, effects_known=False))
+HELD = asks_for("bash", command("python3 -c 'x'", opaque=True))
+"""The same where a sandbox holds what the rules say of files and addresses."""
 MAKE = asks_for("bash", command("make", effects_known=False))
 
 
@@ -31,13 +35,21 @@ def test_a_visible_deny_beats_what_cannot_be_read():
 def test_bypass_lets_what_cannot_be_read_pass_only_where_no_deny_or_ask_could_apply():
     assert decided(mode=Mode.BYPASS) == (Action.ALLOW, Step.MODE)
     assert decided("bash python3 * allow", mode=Mode.BYPASS) == (Action.ALLOW, Step.MODE)
-    for text in ("bash git push * ask", "edit secret deny", "read *.pem ask", "webfetch https://a/* deny", "e* x ask"):
-        assert decided(text, mode=Mode.BYPASS) == (Action.ASK, Step.MODE), text
+    assert decided("bash git push * ask", mode=Mode.BYPASS) == (Action.ASK, Step.MODE)
+    for text in ("edit secret deny", "read *.pem ask", "webfetch https://a/* deny", "e* x ask"):
+        assert decided(text, mode=Mode.BYPASS) == (Action.ASK, Step.ASK), text
     assert decided("edit x deny", "edit * allow", mode=Mode.BYPASS) == (Action.ALLOW, Step.MODE)
 
 
+def test_where_the_sandbox_holds_only_rules_of_the_shell_keep_bypass_from_what_cannot_be_read():
+    assert decided("bash git push * ask", mode=Mode.BYPASS, requests=HELD) == (Action.ASK, Step.MODE)
+    for text in ("edit secret deny", "read *.pem ask", "webfetch https://a/* deny"):
+        assert decided(text, mode=Mode.BYPASS, requests=HELD) == (Action.ALLOW, Step.MODE), text
+    assert decided("edit secret deny", requests=HELD) == (Action.ASK, Step.MODE)
+
+
 def test_bypass_hears_an_ancestors_deny_but_not_what_it_bars_itself_from():
-    for text, action in (("edit * deny", Action.ASK), ("edit * deny self", Action.ALLOW)):
+    for text, action in (("bash x deny", Action.ASK), ("edit * deny", Action.DENY), ("edit * deny self", Action.ALLOW)):
         chain = (member(0, text, mode=Mode.BYPASS), member(1))
         assert verdict_of(chain, HIDDEN).action is action
 
@@ -53,15 +65,18 @@ def test_effects_that_are_not_known_are_denied_where_the_permission_is_denied_wh
     assert decided("edit * deny", requests=MAKE) == (Action.DENY, Step.DENY)
     assert decided("edit * deny", "edit docs/* deny", requests=MAKE) == (Action.DENY, Step.DENY)
     assert decided("edit * deny", "edit docs/* allow", requests=MAKE)[0] is Action.ASK
-    assert decided("* * deny", "bash * allow", requests=MAKE) == (Action.ALLOW, Step.ALLOW)
+    assert decided("* * deny", "bash * allow", requests=MAKE) == (Action.DENY, Step.DENY)
+    shown = replace(command("git diff", effects_known=False), unseen=("read",))
+    assert decided("* * deny", "bash * allow", requests=asks_for("bash", shown)) == (Action.ALLOW, Step.ALLOW)
 
 
-def test_a_layer_that_allows_the_command_vouches_against_its_own_rules_only():
-    parent, child = member(0, "edit * deny"), member(1, "bash make allow")
-    assert verdict_of((parent, child), MAKE).action is Action.DENY
-    trusting = member(0, "edit * deny", "bash make allow")
+def test_a_layer_that_allows_the_command_vouches_against_its_own_asks_only():
+    parent, child = member(0, "edit * ask"), member(1, "bash make allow")
+    assert verdict_of((parent, child), MAKE).action is Action.ASK
+    trusting = member(0, "edit * ask", "bash make allow")
     assert verdict_of((trusting, child), MAKE).action is Action.ALLOW
-    assert verdict_of((trusting, member(1)), MAKE).action is Action.ASK
+    denying = member(0, "edit secret deny", "bash make allow")
+    assert verdict_of((denying, child), MAKE).action is Action.ASK
 
 
 def test_the_rule_that_could_apply_is_named_with_the_reason():

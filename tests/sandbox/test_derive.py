@@ -12,6 +12,9 @@ from mcp_server.sandbox.profile import Access
 from mcp_server.sandbox.regions import path_value
 from tests.sandbox.drawing import HOME, TEMPORARY, WORKSPACE, Scene, paths, rule, rules, scene
 
+EDITS = AskRef(owner="agent agent0", rule="edit * ask")
+"""What a person lifts who is told that a line may write in the workspace, where that rule asks."""
+
 
 def test_a_session_that_may_not_edit_writes_only_its_temporary_folder() -> None:
     profile = scene("* * deny", "read * allow", "bash * allow").profile()
@@ -24,12 +27,17 @@ def test_a_session_that_may_not_edit_writes_only_its_temporary_folder() -> None:
 def test_where_edit_asks_nothing_is_written_unless_a_person_approved_the_line() -> None:
     asking = scene("edit * ask")
     assert asking.profile().read_only
-    approved = replace(asking, approval=Approval(edits=True)).profile()
+    approved = replace(asking, approval=Approval(lifted=frozenset({EDITS}))).profile()
     assert approved.access(f"{WORKSPACE}/a") is Access.WRITE
 
 
 def test_no_approval_opens_what_is_denied() -> None:
-    denied = scene("edit * deny", approval=Approval(edits=True, written=(f"{WORKSPACE}/a",), network=True))
+    denied = scene(
+        "edit * deny",
+        approval=Approval(
+            lifted=frozenset({AskRef(owner="agent agent0", rule="edit * deny"), EDITS}), written=(f"{WORKSPACE}/a",), network=True
+        ),
+    )
     assert denied.profile().read_only
 
 

@@ -41,7 +41,7 @@ def judged(line: str, held_by: Authority, workspace: Path, *, held: bool = True)
     ground = Ground(workspace=workspace, environment={"HOME": HOME}, closings=closings)
     try:
         reading = reading_of(line, str(workspace), ground)
-        return decide(held_by, requests_of(reading, ground, held=held))
+        return decide(held_by, requests_of(reading, ground, held=lambda: held))
     except ToolFailure:
         return None
 

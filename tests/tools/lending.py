@@ -5,9 +5,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mcp_server.policy.values import PathValue
+from mcp_server.policy.chain import Commons, Member, authority
+from mcp_server.policy.values import Mode, PathValue
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import ImagePart, TextPart
+from mcp_server.sandbox.derive import Approval
+from mcp_server.sandbox.enclosing import Enclosing, Enclosure
+from mcp_server.settings.places import Places
 from mcp_server.store.protocol import Store
 from mcp_server.tools.base import Tool, ToolContext, ToolResult
 
@@ -87,5 +91,16 @@ def lend(folder: Path, store: Store, environment: dict[str, str], session: str =
         readable=readable,
         progress=progress,
         environment=environment,
+        enclose=_encloses(folder, workspace, environment, session),
     )
     return Lent(context=context, said=said)
+
+
+def _encloses(folder: Path, workspace: Path, environment: dict[str, str], session: str) -> Callable[[Approval], Enclosure]:
+    """As a server does it for a session that may do anything inside, in the best sandbox there is."""
+    home = Path(environment["HOME"])
+    places = Places(home=home, config=home / "config", state=folder / "state", cache=folder / "cache", managed=folder / "managed")
+    member = Member(session_id=SessionId(session), agent="build", rules=(), mode=Mode.BYPASS)
+    enclosing = Enclosing("auto", places, environment)
+    held = authority((member,), Commons(workspace=str(workspace)))
+    return lambda approval: enclosing.enclosure(held, str(workspace), session, approval)

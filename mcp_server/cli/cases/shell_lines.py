@@ -40,7 +40,7 @@ def read_case(case: ShellCase) -> ReadLine:
     ground = _Ground()
     try:
         reading = reading_of(_line(case), WORKSPACE, ground)
-        requests = requests_of(reading, ground, held=True)
+        requests = requests_of(reading, ground, held=lambda: True)
     except ToolFailure as error:
         return ReadLine(scene=None, refusal=str(error))
     session = Member(session_id=SessionId("session"), agent="agent", rules=anchored(case.rules))

@@ -1,10 +1,15 @@
 """`session_info`: who am I, what asks and what is denied and why, which rulings stand, who can be asked."""
 
+from collections.abc import Sequence
+
+from anyio import to_thread
 from pydantic import BaseModel, ConfigDict
 
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import Action, LayerKind, Request
 from mcp_server.records import RulingRecord, TextPart
+from mcp_server.sandbox.choice import Sandbox
+from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.work import SessionContext
 from mcp_server.tools.base import Hints, ToolResult, ToolSpec
 
@@ -54,10 +59,15 @@ class InfoReport(BaseModel):
     denies: list[RuleReport]
     rulings: list[RulingReport]
     channels: list[str]
+    sandbox: list[str]
+    """What lines of `bash` run in, and which promises hold on this machine."""
 
 
 class SessionInfo:
     """The tool."""
+
+    def __init__(self, enclosing: Enclosing | None) -> None:
+        self._enclosing = enclosing
 
     @property
     def spec(self) -> ToolSpec:
@@ -66,7 +76,7 @@ class SessionInfo:
             title="Who am I, and what may I do",
             description=(
                 "Your own session: its agent and path, its mode, the rules that ask and that deny and why, the rulings that stand "
-                "(their ids are what `task` takes as `inherit`), and the channels through which a person can be asked."
+                "(their ids are what `task` takes as `inherit`), the channels through which a person can be asked, and what holds `bash`."
             ),
             arguments=InfoArguments,
             hints=Hints(read_only=True, destructive=False, idempotent=True),
@@ -80,11 +90,16 @@ class SessionInfo:
 
     async def run(self, arguments: InfoArguments, context: SessionContext) -> ToolResult:
         """Tell."""
-        report = info_of(context)
+        sandbox = () if self._enclosing is None else (await to_thread.run_sync(_sandbox_of, self._enclosing)).words()
+        report = info_of(context, sandbox)
         return ToolResult(parts=(TextPart(text=info_text(report)),), structured=report.model_dump(mode="json"))
 
 
-def info_of(context: SessionContext) -> InfoReport:
+def _sandbox_of(enclosing: Enclosing) -> Sandbox:
+    return enclosing.sandbox
+
+
+def info_of(context: SessionContext, sandbox: Sequence[str] = ()) -> InfoReport:
     """The report on the calling session."""
     standing, current = context.standing, context.authority
     return InfoReport(
@@ -98,6 +113,7 @@ def info_of(context: SessionContext) -> InfoReport:
         denies=_rules(current, Action.DENY),
         rulings=[_ruling(record) for record in standing.rulings],
         channels=["the client's own form, where it can show one", "remit approvals"] if current.may_ask else [],
+        sandbox=list(sandbox),
     )
 
 
@@ -125,6 +141,7 @@ def info_text(report: InfoReport) -> str:
         *_listed("asks", report.asks),
         *(f"ruling {ruling.id}: {ruling.rule} ({ruling.reach}, used {ruling.used} times)" for ruling in report.rulings),
         "asked through: " + ("; ".join(report.channels) or "nobody: what would ask is denied"),
+        *(f"sandbox: {line}" for line in report.sandbox),
     ]
     return "\n".join(lines)
 

@@ -1,0 +1,100 @@
+"""What the commands of a session run in, as its rules stand now: the profile, the back end, and what of it cannot be held."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from threading import Lock
+
+from mcp_server.policy.chain import Authority
+from mcp_server.policy.values import AskRef
+from mcp_server.sandbox.backend import Backend
+from mcp_server.sandbox.choice import Sandbox, choose
+from mcp_server.sandbox.derive import NOTHING, Approval, asked_before_writing, profile_for
+from mcp_server.sandbox.direct import Direct
+from mcp_server.sandbox.ground import Ground, look_around
+from mcp_server.sandbox.looking import look
+from mcp_server.sandbox.profile import Profile
+from mcp_server.settings.places import Places, private_folder
+from mcp_server.settings.schema import SandboxWish
+
+NOWHERE = Direct()
+"""What a line runs in that is wholly understood, where no back end can be used: nothing that it does was left unjudged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enclosure:
+    """What one line runs in."""
+
+    profile: Profile
+    backend: Backend
+    missing: tuple[str, ...]
+    """What of the profile is not carried out, in words."""
+    chosen: bool
+    """Settings say that no sandbox is to be used."""
+    lent: tuple[AskRef, ...]
+    """What a person would have to lift so that the line may write in the workspace; see `asked_before_writing`."""
+
+    @property
+    def holds(self) -> bool:
+        """All that the rules say is enforced, whatever the line does."""
+        return not self.missing
+
+    @property
+    def words(self) -> str:
+        """For the audit: what it ran in, in a few words."""
+        if self.chosen:
+            return "without a sandbox, as settings say"
+        if self.backend is NOWHERE:
+            return "without a sandbox: there is none here"
+        writing = "writing nothing" if self.profile.read_only else f"writing in {', '.join(place.path for place in self.profile.writable)}"
+        return f"in {self.backend.name}, {writing}, {'with' if self.profile.network else 'without'} network"
+
+
+class Enclosing:
+    """Draws enclosures for one server. What back end there is, is found out once."""
+
+    def __init__(self, wish: SandboxWish, places: Places, environment: Mapping[str, str]) -> None:
+        self._wish: SandboxWish = wish
+        self._places = places
+        self._environment = environment
+        self._choosing = Lock()
+
+    @property
+    def sandbox(self) -> Sandbox:
+        """The back end, tried when it is first asked for; that takes about a quarter of a second. May be called from any thread."""
+        with self._choosing:
+            return self._sandbox
+
+    @cached_property
+    def _sandbox(self) -> Sandbox:
+        return choose(self._wish, private_folder(self._places.state))
+
+    def enclosure(self, authority: Authority, workspace: str, session: str, approval: Approval = NOTHING) -> Enclosure:
+        """What a line of this session runs in, under the rules as they stand. Looks through the workspace."""
+        sandbox = self.sandbox
+        temporary = private_folder(self.temporary(session))
+        profile = profile_for(
+            authority,
+            _ground(workspace, self._places, tuple(self._environment.items())),
+            look=look,
+            temporary=str(temporary.resolve()),
+            environment=self._environment,
+            approval=approval,
+        )
+        return Enclosure(
+            profile=profile,
+            backend=sandbox.backend or NOWHERE,
+            missing=sandbox.cannot_hold(profile),
+            chosen=self._wish == "none",
+            lent=() if sandbox.backend is None else asked_before_writing(authority, workspace),
+        )
+
+    def temporary(self, session: str) -> Path:
+        """The session's own temporary folder, which its lines see as `/tmp`."""
+        return self._places.cache / "tmp" / session
+
+
+@lru_cache(maxsize=64)
+def _ground(workspace: str, places: Places, environment: tuple[tuple[str, str], ...]) -> Ground:
+    return look_around(workspace, places, dict(environment))

@@ -1,0 +1,163 @@
+"""What a line of shell runs in, and what of its call opens it: from what the gate let through to the enclosure."""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from mcp_server.errors import ToolFailure
+from mcp_server.policy.values import Action, PathValue, Request
+from mcp_server.sandbox.derive import NOTHING, Approval
+from mcp_server.sandbox.enclosing import Enclosure
+from mcp_server.sandbox.profile import Profile
+from mcp_server.sandbox.refusals import Refusal, refusals
+from mcp_server.shell.reading import Reading
+from mcp_server.tools.base import ToolContext
+from mcp_server.tools.paths import locate, nearest_folder
+from mcp_server.tools.repositories import QUIET
+
+ANY_ADDRESS = "while it runs it can reach any address, not only those named"
+
+ANY_FILE = "while it runs it may write anywhere in the workspace where no rule speaks against it"
+
+NO_SANDBOX = "it runs without a sandbox, as settings say: it can read, change and reach whatever this user can"
+
+
+STEERING = frozenset({"BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PROMPT_COMMAND", "PS4", "IFS", "CDPATH", "GLOBIGNORE"})
+"""Variables that make bash run or read lines in another way; never passed on."""
+
+
+def understood(reading: Reading) -> bool:
+    """Is all that the line does known, so that all of it was judged? What git shows of earlier states no sandbox could hide."""
+    return all(not each.opaque and (each.effects_known or each.unseen == ("read",)) for each in reading.commands)
+
+
+def enclosure_of(context: ToolContext, approval: Approval = NOTHING) -> Enclosure:
+    """What the line runs in.
+
+    Raises:
+        ToolFailure: Nobody can say.
+    """
+    if context.enclose is None:
+        raise ToolFailure("nothing was done: nobody here can say what a command would run in")
+    return context.enclose(approval)
+
+
+def refuse_unless_held(reading: Reading, enclosure: Enclosure) -> None:
+    """Stop a line that does what nobody can know, where no sandbox holds it and settings do not do without one.
+
+    Raises:
+        ToolFailure: With what is missing, and the ways out.
+    """
+    if enclosure.holds or enclosure.chosen or understood(reading):
+        return
+    known = "; ".join(reading.why) or "what its programs do cannot be known beforehand"
+    raise ToolFailure(
+        f"nothing was run: {known}, and the sandbox here does not hold all that the rules say: {'; '.join(enclosure.missing)}. "
+        "Use plain commands whose effects can be read from the line, or the other tools. A person can mend it (`remit doctor` says how) "
+        "or do without a sandbox (`sandbox: none` in their own settings)"
+    )
+
+
+def with_besides(requests: tuple[Request, ...], reading: Reading, context: ToolContext) -> tuple[Request, ...]:
+    """The requests of a line that is not understood, with what a person who is asked should know, and lifts besides."""
+    enclosure = enclosure_of(context)
+    besides, notes = (), [NO_SANDBOX] if enclosure.chosen else []
+    if enclosure.lent and enclosure_of(context, Approval(lifted=frozenset(enclosure.lent))).holds:
+        besides = enclosure.lent
+        notes.append(f"{ANY_FILE} ({', '.join(map(str, besides))})")
+    told = {"bash": (besides, tuple(notes)), "webfetch": ((), (ANY_ADDRESS,))}
+    return tuple(
+        replace(request, besides=told[request.permission][0], notes=told[request.permission][1]) if request.permission in told else request
+        for request in requests
+    )
+
+
+def enclosed(reading: Reading, context: ToolContext) -> Enclosure:
+    """What a line runs in that the gate let through.
+
+    Raises:
+        ToolFailure: It is not understood, and would not be held.
+    """
+    approval = _approval(reading, context)
+    enclosure = enclosure_of(context, approval)
+    if approval.lifted and not enclosure.holds:
+        # Better held and writing nothing than writing and not held.
+        enclosure = enclosure_of(context, replace(approval, lifted=frozenset()))
+    refuse_unless_held(reading, enclosure)
+    return enclosure
+
+
+def profile_of(enclosure: Enclosure, line: str) -> Profile:
+    """The profile with the environment of a shell: nothing in it steers how the line is read, and git looks without changing anything."""
+    lent = enclosure.profile.environment.items()
+    plain = {name: value for name, value in lent if name not in STEERING and not name.startswith("BASH_FUNC_")}
+    return replace(enclosure.profile, environment={**plain, **(QUIET if "git" in line else {})})
+
+
+def _approval(reading: Reading, context: ToolContext) -> Approval:
+    written, read = _paths(context.judged, "edit"), _paths(context.judged, "read")
+    if understood(reading):
+        # Files are made in, renamed in and taken from their folders; what else could happen there was judged.
+        folders = tuple(dict.fromkeys(os.path.dirname(path) for path in written))
+        written, read = (*written, *folders), (*read, *folders)
+    return Approval(
+        lifted=context.lifted,
+        written=written,
+        read=read,
+        network=any(request.permission == "webfetch" for request in context.judged),
+    )
+
+
+def _paths(judged: Sequence[Request], permission: str) -> tuple[str, ...]:
+    values = (value for request in judged if request.permission == permission for value in request.values)
+    return tuple(value.resolved for value in values if isinstance(value, PathValue))
+
+
+# ---- what was refused ---------------------------------------------------------------------------
+
+
+def refused(context: ToolContext, enclosure: Enclosure, output: str, code: int | None, cwd: str) -> str:
+    """What the sandbox seems to have refused the line, which rules that comes from, and how to ask for it; empty: nothing."""
+    if enclosure.chosen or code == 0:
+        return ""
+    found = refusals(enclosure.profile, output, code, cwd=cwd)
+    lines = [refusal.words for refusal in found]
+    wanted = _wanted([refusal for refusal in found if not _denied(context, refusal)])
+    if wanted:
+        lines.append(
+            "The same line with "
+            + " and ".join(f'"{key}": {json.dumps(values, ensure_ascii=False)}' for key, values in wanted.items())
+            + " asks for exactly this: the rules judge it, and a person is asked where they say so."
+        )
+    return "\n".join(lines)
+
+
+def _denied(context: ToolContext, refusal: Refusal) -> bool:
+    """Is it closed by a deny, which no answer lifts?"""
+    if refusal.permission == "webfetch" or context.closings is None:
+        return False
+    [said] = context.closings(refusal.permission, [locate(refusal.value, context.workspace)])
+    return any(rule.endswith(f" {Action.DENY.word}") for rule in said)
+
+
+def _wanted(found: Sequence[Refusal]) -> dict[str, list[str]]:
+    keys = {"edit": "may_write", "read": "may_read", "webfetch": "may_fetch"}
+    wanted: dict[str, list[str]] = {}
+    for refusal in found:
+        values = wanted.setdefault(keys[refusal.permission], [])
+        value = _nameable(refusal)
+        if value not in values:
+            values.append(value)
+    return wanted
+
+
+def _nameable(refusal: Refusal) -> str:
+    """As it can be asked for: only what exists can be opened, and an address has a scheme."""
+    match refusal.permission:
+        case "edit":
+            return refusal.value if os.path.lexists(refusal.value) else nearest_folder(os.path.dirname(refusal.value))
+        case "read":
+            return refusal.value
+        case "webfetch":
+            return refusal.value if refusal.value == "*" else f"https://{refusal.value}"

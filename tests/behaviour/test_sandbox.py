@@ -1,0 +1,199 @@
+"""Lines of shell through the whole of Remit: judged by what they do, and held by the kernel to what the rules say."""
+
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from mcp_server.settings.values import Flags
+from tests.behaviour.stories import NEAR, agent, bounded, calls, errand, says
+from tests.behaviour.world import Connected, World, connect, make_world, text_of
+from tests.protocol.connect import Person, decides
+
+BUILD = {"command": "sh build.sh"}
+"""A line whose effects nobody can read from it."""
+
+FILES = {"build.sh": "echo x > made\n", "src/a.py": "print('a')\n"}
+ALLOWED = {"permission": {"bash": "allow"}}
+
+
+def made(world: World, name: str = "made") -> bool:
+    return (world.workspace / name).exists()
+
+
+async def ran(connected: Connected, **arguments: Any) -> str:
+    return text_of(await bounded(connected.call("bash", **arguments)))
+
+
+async def test_a_line_that_a_person_approved_writes_in_the_workspace_and_the_prompt_says_so(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES)
+    person = Person(decides("allow_once"))
+    async with connect(world, NEAR, person=person) as connected:
+        assert "(exit code 0)" in await ran(connected, **BUILD)
+    assert made(world)
+    [form] = person.forms
+    assert "while it runs it may write anywhere in the workspace" in form.message
+
+
+async def test_a_line_that_only_a_rule_allows_writes_nothing_where_edit_asks_and_says_how_to_ask(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES, settings=ALLOWED)
+    person = Person(decides("allow_once"))
+    async with connect(world, NEAR, person=person) as connected:
+        told = await ran(connected, **BUILD)
+        assert not made(world)
+        assert person.forms == []
+        assert f"The sandbox kept it from writing {world.workspace}/made: no rule speaks of it, and mode default asks." in told
+        assert f'with "may_write": ["{world.workspace}"]' in told
+        assert "(exit code 0)" in await ran(connected, **BUILD, may_write=[str(world.workspace)])
+    assert made(world)
+    [form] = person.forms
+    assert "edit ." in form.message
+
+
+async def test_what_a_person_allowed_for_the_session_holds_for_the_next_line_it_covers(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES)
+    person = Person(decides("allow_session"))
+    async with connect(world, NEAR, person=person) as connected:
+        await ran(connected, **BUILD)
+        (world.workspace / "made").unlink()
+        assert "(exit code 0)" in await ran(connected, **BUILD)
+    assert made(world)
+    assert len(person.forms) == 1
+
+
+async def test_an_ask_that_its_prompt_did_not_show_keeps_a_session_ruling_from_writing(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES)
+    person = Person(decides("allow_session"))
+    async with connect(world, NEAR, person=person) as connected:
+        await ran(connected, **BUILD)
+        (world.workspace / "made").unlink()
+        (world.places.config / "settings.yaml").write_text("permission: {edit: ask}\n")
+        assert "user settings: edit * ask" in await ran(connected, **BUILD)
+    assert not made(world)
+
+
+@pytest.mark.parametrize("mode", ["acceptEdits", "bypassPermissions"])
+async def test_where_edits_are_allowed_a_line_writes_but_never_what_is_protected(tmp_path: Path, mode: str) -> None:
+    build = "echo x > made\nmkdir -p .git/hooks && touch .git/hooks/pre-commit\n"
+    world = make_world(tmp_path, files={"build.sh": build}, settings=ALLOWED)
+    async with connect(world, NEAR, person=Person(decides("deny")), flags=Flags(mode=mode)) as connected:
+        told = await ran(connected, **BUILD)
+    assert made(world)
+    assert not made(world, ".git/hooks/pre-commit")
+    assert "built-in guard: edit */.git" in told
+
+
+async def test_where_edit_is_denied_no_line_and_no_answer_writes(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES, settings={"permission": {"edit": "deny"}})
+    person = Person(decides("allow_once"))
+    async with connect(world, NEAR, person=person) as connected:
+        told = await ran(connected, **BUILD)
+        assert "user settings: edit * deny" in told
+        assert "may_write" not in told
+        assert "denied" in await ran(connected, **BUILD, may_write=["."])
+    assert not made(world)
+    assert "may write anywhere" not in person.forms[0].message
+
+
+async def test_a_plain_line_writes_what_was_judged_and_only_there(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES)
+    person = Person(decides("allow_once"))
+    async with connect(world, NEAR, person=person) as connected:
+        for line in ("mkdir -p out/deep", "echo hi > out/deep/file", "mv out/deep/file out/other", "rm out/other"):
+            assert "(exit code 0)" in await ran(connected, command=line), line
+    assert made(world, "out/deep")
+    assert not made(world, "out/other")
+    assert ["may write anywhere" in form.message for form in person.forms] == [False] * 4
+
+
+async def test_secrets_are_hidden_from_a_line_that_nobody_can_read(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files={"look.sh": f"cat {tmp_path}/state/remit.db .env\n", ".env": "KEY=1\n"}, settings=ALLOWED)
+    store = world.places.state / "remit.db"
+    person = Person(decides("allow_once"))
+    async with connect(world, NEAR, person=person) as connected:
+        told = await ran(connected, command="sh look.sh")
+        assert store.exists()
+        assert "KEY" not in told
+        assert "The sandbox hides" in told
+        assert person.forms == []
+        assert "KEY=1" in await ran(connected, command="sh look.sh", may_read=[".env"])
+    [form] = person.forms
+    assert "read .env" in form.message
+
+
+async def test_a_line_reaches_no_network_but_that_a_person_lent_it(tmp_path: Path) -> None:
+    accepted: list[bool] = []
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    port = listener.extra(anyio.abc.SocketAttribute.local_port)  # noqa: S610 - no database
+
+    async def accept(stream: anyio.abc.SocketStream) -> None:
+        accepted.append(True)
+        await stream.aclose()
+
+    world = make_world(tmp_path, files={"dial.sh": f": <> /dev/tcp/127.0.0.1/{port}\n"}, settings=ALLOWED)
+    person = Person(decides("allow_once"))
+    async with connect(world, NEAR, person=person) as connected, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, accept)
+        told = await ran(connected, command="bash dial.sh")
+        assert accepted == []
+        assert "The sandbox kept it from reaching the network" in told
+        assert '"may_fetch": ["*"]' in told
+        assert "(exit code 0)" in await ran(connected, command="bash dial.sh", may_fetch=["*"])
+        group.cancel_scope.cancel()
+    await listener.aclose()
+    assert accepted == [True]
+    [form] = person.forms
+    assert "it can reach any address" in form.message
+
+
+async def test_a_child_is_held_to_its_ancestors_rules(tmp_path: Path) -> None:
+    script = {"worker": [calls(("bash", BUILD)), says("{{results[0].text}}")]}
+    agents = {"boss": agent("permission: {edit: deny}", mode="primary"), "worker": agent("permission: {edit: allow}")}
+    world = make_world(tmp_path, script=script, agents=agents, files=FILES, settings=ALLOWED | {"agent": "boss"})
+    async with connect(world, NEAR, person=Person(decides("allow_once"))) as connected:
+        told = text_of(await bounded(connected.call("task", **errand("worker"))))
+    assert "agent boss: edit * deny" in told
+    assert not made(world)
+
+
+async def test_explore_has_a_shell_that_changes_nothing(tmp_path: Path) -> None:
+    turns = [calls(("bash", {"command": "ls src"}), ("bash", BUILD), ("bash", {"command": "touch made"})), says("{{results}}")]
+    world = make_world(tmp_path, script={"explore": turns}, files=FILES)
+    async with connect(world, NEAR, person=Person(decides("allow_once"))) as connected:
+        told = text_of(await bounded(connected.call("task", **errand("explore"))))
+    assert "a.py" in told
+    assert "agent explore: edit * deny" in told
+    assert not made(world)
+
+
+async def test_where_the_sandbox_cannot_hold_the_rules_a_line_that_nobody_can_read_is_refused(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES, settings=ALLOWED | {"sandbox": "landlock", "mode": "acceptEdits"})
+    async with connect(world, NEAR) as connected:
+        told = await ran(connected, **BUILD)
+        assert "nothing was run" in told
+        assert "modes, owners and times of files outside" in told
+        assert "a.py" in await ran(connected, command="ls src")
+        assert "(exit code 0)" in await ran(connected, command="touch made")
+    assert made(world)
+
+
+async def test_without_a_sandbox_by_choice_lines_run_as_rules_say_and_the_audit_tells(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES, settings={"sandbox": "none"})
+    person = Person(decides("allow_once"))
+    async with connect(world, NEAR, person=person) as connected:
+        assert "(exit code 0)" in await ran(connected, **BUILD)
+        outcomes = [event.outcome for event in await connected.audit() if event.kind == "outcome"]
+    assert made(world)
+    assert outcomes == ["done, without a sandbox, as settings say"]
+    assert "it runs without a sandbox" in person.forms[0].message
+
+
+async def test_the_audit_says_what_each_line_ran_in_and_the_session_what_holds(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES, settings=ALLOWED)
+    async with connect(world, NEAR) as connected:
+        await ran(connected, **BUILD)
+        info = await bounded(connected.call("session_info"))
+        outcomes = [event.outcome for event in await connected.audit() if event.kind == "outcome" and event.tool == "bash"]
+    assert outcomes == ["failed, in bubblewrap, writing nothing, without network"]
+    assert "sandbox: commands run in bubblewrap" in text_of(info)
