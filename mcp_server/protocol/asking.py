@@ -20,16 +20,22 @@ from mcp_server.sessions.front import Ended, Front
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
-    """One request's stay with one call. The call outlives it."""
+class Asker:
+    """One request, as far as it passes on what a person answers."""
 
     front: Front
     principal: Principal
-    root: SessionRecord
-    call_id: CallId
     timing: Timing
     clock: Callable[[], float]
     """Seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit(Asker):
+    """One request's stay with one call. The call outlives it."""
+
+    root: SessionRecord
+    call_id: CallId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +76,7 @@ def declares_forms(capabilities: ClientCapabilities | None) -> bool:
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
-async def pass_on(visit: Visit, prompt: Prompt, reply: Reply, *, channel: str) -> bool:
+async def pass_on(visit: Asker, prompt: Prompt, reply: Reply, *, channel: str) -> bool:
     """Tell the sessions what came back. True: the prompt was put off and stays open.
 
     Not interrupted by a client that leaves: what a person answered counts.

@@ -3,9 +3,9 @@
 A visitor's work: the call is begun and goes on in the sessions room, whatever becomes of the request.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, assert_never
+from typing import Any, Protocol, assert_never
 
 import anyio
 import structlog
@@ -23,7 +23,7 @@ from mcp_server.protocol.asking_rounds import RoundChannel, RoundState, read_sta
 from mcp_server.protocol.lines import Line, line_of
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.wire import ended, failure, misfit, tool_error, unknown_tool, waiting
-from mcp_server.records import PromptId, SessionRecord
+from mcp_server.records import Prompt, PromptId, SessionRecord
 from mcp_server.sessions.front import Caller, Ended, Front, Open
 from mcp_server.tools.base import ToolSpec
 
@@ -38,18 +38,44 @@ Request = ServerRequestContext[Line, Any]
 CallerOf = Callable[[Request], Caller]
 
 
+Told = CallToolResult | InputRequiredResult | dict[str, Any]
+"""The last is a task: a shape that is the extension's own."""
+
+
+class Keeper(Protocol):
+    """Gives clients that take one a handle for a result that no request can wait for."""
+
+    def keeps(self, ctx: Request, spec: ToolSpec) -> bool:
+        """Does this request's client take handles, and may this tool's calls be kept?"""
+        ...
+
+    async def handed_over(self, ctx: Request, visit: Visit) -> dict[str, Any] | None:
+        """The handle as it is told. None: the call has ended, or cannot be kept."""
+        ...
+
+
+class _Elsewhere:
+    """The channel of a request whose client takes a handle: what is open is shown by that."""
+
+    async def put(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Exhausted:
+        return Exhausted()
+
+
 class ToolCalls:
     """Answers `tools/call` in both eras."""
 
-    def __init__(self, front: Front, *, caller_of: CallerOf, timing: Timing, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, front: Front, *, caller_of: CallerOf, timing: Timing, clock: Callable[[], float], keeper: Keeper | None = None
+    ) -> None:
+        self._keeper = keeper
         self._front = front
         self._caller_of = caller_of
         self._timing = timing
         self._clock = clock
         self._specs = {spec.name: spec for spec in front.specs()}
 
-    async def __call__(self, ctx: Request, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
-        """The result, or one more round. Never an exception: what goes wrong is told as far as it is anybody's business."""
+    async def __call__(self, ctx: Request, params: CallToolRequestParams) -> Told:
+        """The result, one more round, or a task. Never an exception: what goes wrong is told as far as it is anybody's business."""
         spec = self._specs.get(params.name)
         if spec is None:
             return unknown_tool(params.name, tuple(self._specs))
@@ -60,7 +86,7 @@ class ToolCalls:
         except Exception as error:
             return failure(error, spec.name)
 
-    async def _answer(self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+    async def _answer(self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams) -> Told:
         caller = self._caller_of(ctx)
         line = line_of(ctx, self._front, self._timing)
         root = await (self._shared_root(caller) if line is None else line.root(caller))
@@ -68,15 +94,17 @@ class ToolCalls:
         call_id = await self._attach(root, spec.name, params.arguments or {}, back)
         visit = Visit(front=self._front, principal=caller.principal, root=root, call_id=call_id, timing=self._timing, clock=self._clock)
         outcome: Ended | Open | Suspend | None = None
+        keeper = self._keeper if self._keeper is not None and self._keeper.keeps(ctx, spec) else None
         try:
             if back is None:
                 outcome = await self._front.settle(root, call_id, seconds=_AT_ONCE)
-                if isinstance(outcome, Ended):
-                    return _told(spec, outcome)
+                if isinstance(outcome, Ended) or (keeper is not None and spec.outlasts):
+                    return await _handed(ctx, spec, visit, outcome, keeper)
             async with _accompanied(ctx, visit):
                 put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
-                outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, _channel(ctx, visit, line, back), put_off)
-                return _told(spec, outcome)
+                channel = _channel(ctx, visit, line, back) if keeper is None else _Elsewhere()
+                outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, channel, put_off)
+                return await _handed(ctx, spec, visit, outcome, keeper)
             # Reached where the reader's going cut the stay short; nobody reads it.
             return tool_error(_GONE)
         finally:
@@ -107,6 +135,16 @@ def _channel(ctx: Request, visit: Visit, line: Line | None, back: RoundState | N
     if line is None or not ctx.session.can_send_request:
         return None
     return FormChannel(visit, session=ctx.session, request_id=ctx.request_id, wire=line.wire)
+
+
+async def _handed(ctx: Request, spec: ToolSpec, visit: Visit, outcome: Ended | Open | Suspend, keeper: Keeper | None) -> Told:
+    """What came of the stay, or the handle where the call goes on. A call that goes on in the background has ended for its request only."""
+    if keeper is not None and (isinstance(outcome, Open) or spec.outlasts):
+        with anyio.fail_after(visit.timing.begin, shield=True):
+            handle = await keeper.handed_over(ctx, visit)
+        if handle is not None:
+            return handle
+    return _told(spec, outcome)
 
 
 def _told(spec: ToolSpec, outcome: Ended | Open | Suspend) -> CallToolResult | InputRequiredResult:

@@ -8,7 +8,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp_types import ListToolsResult, PaginatedRequestParams
+from mcp_types import CallToolRequestParams, ListToolsResult, PaginatedRequestParams
 
 from mcp_server.protocol.agent_prompts import AgentPrompts
 from mcp_server.protocol.calls import CallerOf, Request, ToolCalls
@@ -16,8 +16,10 @@ from mcp_server.protocol.instructions import INSTRUCTIONS
 from mcp_server.protocol.lines import Line, lifespan_of
 from mcp_server.protocol.listing import listed
 from mcp_server.protocol.looks import Looks
+from mcp_server.protocol.tasks import Tasks, TasksExtension, mount
 from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.front import Front
+from mcp_server.sessions.promised import PromisedFront
 
 _NAME = "remit"
 _LIST_MILLISECONDS = 60_000
@@ -45,6 +47,7 @@ def build_server(
     caller_of: CallerOf,
     keys: Sequence[bytes],
     version: str,
+    promised: PromisedFront | None = None,
     timing: Timing | None = None,
     looks: Looks | None = None,
     clock: Callable[[], float] = time.time,
@@ -56,6 +59,7 @@ def build_server(
         caller_of: Who makes a request. Called for each, before anything else.
         keys: For sealing request states, 32 bytes each; the first seals, all open.
         version: Of this distribution.
+        promised: The door to calls that outlive their request. None: no client is ever given a task.
         timing: Bounds, where they are not the usual ones.
         looks: Where callers may look at their sessions without a call; None: nowhere.
         clock: Seconds since the epoch.
@@ -67,6 +71,7 @@ def build_server(
     tools = listed(front.specs())
     prompts = AgentPrompts(front)
     schemas = {tool.name: tool.input_schema for tool in tools}
+    tasks = None if promised is None else Tasks(front=front, promised=promised, caller_of=caller_of, timing=timing, clock=clock)
 
     async def list_tools(ctx: Request, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=tools)
@@ -83,8 +88,12 @@ def build_server(
         on_list_tools=list_tools,
         on_list_prompts=prompts.listed,
         on_get_prompt=prompts.got,
-        on_call_tool=ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock),
     )
+    # Not as `on_call_tool`: that knows nothing of results that an extension claims.
+    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks)
+    server.add_request_handler("tools/call", CallToolRequestParams, calls)
+    if tasks is not None:
+        mount(server, TasksExtension(tasks, {spec.name: spec for spec in front.specs()}))
     if looks is not None:
         looks.serve(server)
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)

@@ -9,6 +9,8 @@ class Timing:
 
     patience: float = 45.0
     """A call that no form keeps open is answered by then. Claude Desktop, claude.ai and Codex give a call about 60 s."""
+    poll_every: float = 1.0
+    """What a client that holds a task is told to leave between two looks. A look costs about a millisecond."""
     progress_every: float = 5.0
     """Between two progress messages. Hosts that count idle time count in minutes; people look every few seconds."""
     reflex: float = 0.1

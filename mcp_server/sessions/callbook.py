@@ -15,7 +15,7 @@ from mcp_server.errors import NoSuchHandle, RemitError, StoreError
 from mcp_server.policy.values import CallId
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import CallEnded, SessionRecord
-from mcp_server.sessions.clientcalls import ClientCall, RootJournal, forget, keep, kept_call, new_call, restored, was_begun
+from mcp_server.sessions.clientcalls import ClientCall, Lasting, RootJournal, forget, keep, kept_call, new_call, restored, was_begun
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.lookups import same_caller
@@ -38,9 +38,10 @@ class CallBook:
         self._gate = gate
         self._tools = tools
         self._roots = roots
-        self._views = views
+        self.views = views
         self._calls = views.calls
-        self._journal = RootJournal(deployment)
+        self.lasting: Lasting | None = None
+        """Keeps promised calls. None: there are none."""
         self._group: TaskGroup | None = None
 
     def open(self, group: TaskGroup) -> None:
@@ -49,7 +50,7 @@ class CallBook:
 
     def leave(self, root_id: SessionId) -> None:
         """A connection's root is left: its calls end here. What was parked stays kept."""
-        for call in [call for call in self._calls.values() if call.root.id == root_id]:
+        for call in [call for call in self._calls.values() if call.root.id == root_id and not call.promised]:
             self._drop(call)
 
     def find(self, root: SessionRecord, call_id: CallId) -> ClientCall:
@@ -68,7 +69,7 @@ class CallBook:
         self._forget_abandoned()
         new = new_call(root, tool, arguments)
         for call in self._calls.values():
-            if call.root.id == root.id and call.digest == new.digest and call.attached == 0 and not call.told:
+            if call.root.id == root.id and call.digest == new.digest and call.attached == 0 and not (call.told or call.handed):
                 return self._attach(call)
         self._calls[new.call.id] = new
         return self._attach(new)
@@ -93,55 +94,70 @@ class CallBook:
 
     def _attach(self, call: ClientCall) -> CallId:
         call.attached += 1
-        self._go_on(call)
+        self.go_on(call)
         return call.call.id
 
-    def _go_on(self, call: ClientCall) -> None:
-        """Take it further. Without a request attached it waits: nobody would see what it does."""
-        if self._group is None or call.attached == 0 or call.scope is not None or call.ended is not None or call.fault is not None:
+    def go_on(self, call: ClientCall) -> None:
+        """Take it further. Without a request attached it waits, unless it is promised: nobody would see what it does."""
+        if (
+            self._group is None
+            or not (call.attached or call.promised)
+            or call.scope is not None
+            or call.ended is not None
+            or call.fault is not None
+        ):
             return
         call.scope = anyio.CancelScope()
         self._group.start_soon(self._act, call, call.scope)
 
     async def _act(self, call: ClientCall, scope: anyio.CancelScope) -> None:
+        taken = True
         with scope:
             try:
-                await self._attempt(call)
+                taken = not call.promised or self.lasting is None or await self.lasting.take(call)
+                if taken:
+                    await self._attempt(call)
             except RemitError as error:
                 call.fault = error
             except Exception as error:  # the request is told that the server failed; the log has the rest
                 log.exception("a call failed", tool=call.call.tool)
                 call.fault = error
+        if call.promised and self.lasting is not None:
+            await self.lasting.came_to(call)
         call.scope = None
         if call.parked is not None and call.ended is None:
             await self._rest(call)
-        elif call.ended is None and call.fault is None and call.call.id in self._calls:
-            self._go_on(call)  # laid aside, and asked for again before it had stopped
+        elif taken and call.ended is None and call.fault is None and call.call.id in self._calls:
+            self.go_on(call)  # laid aside, and asked for again before it had stopped
         self._supervisor.wakeups.ring(call.call.id)
 
     async def _attempt(self, call: ClientCall) -> None:
         call.parked = None
-        work = Work(session=call.root, call=call.call, journal=self._journal, progress=partial(self._progressed, call))
+        journal, tell = RootJournal(self._deployment, call), partial(self._progressed, call)
+        work = Work(session=call.root, call=call.call, journal=journal, lasting=call.promised, progress=tell)
         if call.interrupted:
             result = await self._gate.rejoin(work)
         else:
             result = await self._gate.attempt(work)
         if isinstance(result, CallEnded):
             call.ended = result
-            self._views.gone(call)
+            self.views.gone(call)
             await forget(self._deployment.store, call)
             return
         call.parked = result
         if isinstance(result, AwaitsChild) and (run := await self._deployment.store.run(result.run_id)) is not None:
-            self._views.parked_on(call, run.session_id)
-        await keep(self._deployment.store, call)
+            self.views.parked_on(call, run.session_id)
+        if not call.promised:
+            await keep(self._deployment.store, call)
 
     async def _rest(self, call: ClientCall) -> None:
         if call.parked is None:
             return
         key = key_of(call.parked)
-        self._supervisor.wakeups.wait(call.call.id, [key], partial(self._go_on, call))
         try:
+            if call.promised and self.lasting is not None:
+                await self.lasting.rest(call)
+            self._supervisor.wakeups.wait(call.call.id, [key], partial(self.go_on, call))
             over = await self._supervisor.is_over(key)
         except StoreError:
             return  # whoever watches the store looks again
@@ -161,8 +177,10 @@ class CallBook:
             return
         call.left_at = self._deployment.clock()
         self._supervisor.wakeups.ring(ORPHANS)
-        if call.told:
-            self._forget(call)
+        if call.promised and call.ended is None and call.fault is None:
+            return
+        if call.told or call.promised:
+            self.forget(call)
             return
         if call.parked is not None or call.scope is None:
             return
@@ -182,16 +200,16 @@ class CallBook:
         if call.scope is not None:
             call.scope.cancel()
         self._supervisor.wakeups.forget(call.call.id)
-        self._forget(call)
+        self.forget(call)
 
     def _forget_abandoned(self) -> None:
         """Calls whose wait is over and to which nobody has come back for as long as a silent caller is waited for."""
         since = self._deployment.clock() - self._deployment.limits.root_silence_seconds
         for call in tuple(self._calls.values()):
-            waits = call.scope is not None or self._supervisor.wakeups.waits(call.call.id)
+            waits = call.promised or call.scope is not None or self._supervisor.wakeups.waits(call.call.id)
             if call.attached == 0 and not waits and call.left_at < since:
-                self._forget(call)
+                self.forget(call)
 
-    def _forget(self, call: ClientCall) -> None:
-        self._views.gone(call)
+    def forget(self, call: ClientCall) -> None:
+        self.views.gone(call)
         self._calls.pop(call.call.id, None)

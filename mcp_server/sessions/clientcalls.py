@@ -4,8 +4,8 @@ A call that parks is written down with its session, so that a later request, als
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import anyio
 from pydantic import TypeAdapter
@@ -50,6 +50,16 @@ class ClientCall:
     """A process that is gone had begun to carry it out."""
     said: str = ""
     """Its own latest progress."""
+    promised: bool = False
+    """It lasts without a request: its client has a handle for it."""
+    handed: bool = False
+    """The handle was given out. Until then the same call again is taken for a retry by a client that never got it."""
+    followed_at: float = 0.0
+    """When its client last looked at it by its handle. Seconds since the epoch."""
+    begun: bool = False
+    """It was permitted and started."""
+    writing: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held while its beginning or end, or the promise, is written: each must know of the other."""
 
 
 def new_call(root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> ClientCall:
@@ -90,18 +100,49 @@ async def was_begun(store: Store, root_id: SessionId, call_id: str) -> bool:
     return any(stored.event.ref == call_id and stored.event.kind == "decision" and stored.event.action is Action.ALLOW for stored in log)
 
 
-class RootJournal:
-    """A client's own calls have no transcript here, the client keeps it: only the audit is written."""
+class Lasting(Protocol):
+    """Who keeps the calls that last without a request. See `promises`."""
 
-    def __init__(self, deployment: Deployment) -> None:
+    async def take(self, call: ClientCall) -> bool:
+        """Hold it, before anything is done for it. False: there is nothing to do here now."""
+        ...
+
+    async def rest(self, call: ClientCall) -> None:
+        """It waits: nobody holds it."""
+        ...
+
+    async def came_to(self, call: ClientCall) -> None:
+        """An attempt is over: keep what it came to, if it has come to an end."""
+        ...
+
+
+class RootJournal:
+    """A client's own calls have no transcript here, the client keeps it: only the audit is written, and the end of a promised call."""
+
+    def __init__(self, deployment: Deployment, call: ClientCall) -> None:
         self._deployment = deployment
+        self._call = call
 
     async def started(self, call: ToolCall, events: Sequence[AuditEvent], uses: Sequence[RulingId]) -> bool:
+        async with self._call.writing:
+            begun = await self._begin(events, uses)
+            self._call.begun = self._call.begun or begun
+            return begun
+
+    async def _begin(self, events: Sequence[AuditEvent], uses: Sequence[RulingId]) -> bool:
+        store, now = self._deployment.store, self._deployment.clock()
+        if self._call.promised:
+            return await store.begin_promised(self._call.call.id, owner=self._deployment.owner, now=now, events=events, uses=uses)
         if not uses:
-            await self._deployment.store.audit(events)
+            await store.audit(events)
             return True
-        return await self._deployment.store.use_rulings(uses, now=self._deployment.clock(), events=events)
+        return await store.use_rulings(uses, now=now, events=events)
 
     async def ended(self, ended: CallEnded, events: Sequence[AuditEvent]) -> None:
-        # What became of a call permits nothing: it need not be on the disk before the client is told.
-        await self._deployment.store.audit(events, synced=any(event.kind == "decision" for event in events))
+        store, now = self._deployment.store, self._deployment.clock()
+        async with self._call.writing:
+            if self._call.promised:
+                await store.end_promised(self._call.call.id, owner=self._deployment.owner, now=now, ended=ended, events=events)
+                return
+            # What became of a call permits nothing: it need not be on the disk before the client is told.
+            await store.audit(events, synced=any(event.kind == "decision" for event in events))

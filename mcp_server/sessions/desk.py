@@ -34,12 +34,12 @@ class Desk:
         self._tools = tools
         self._roots = Roots(deployment)
         self._views = Views(deployment, supervisor, self._roots)
-        self._book = CallBook(deployment, supervisor, gate, tools, self._roots, self._views)
+        self.book = CallBook(deployment, supervisor, gate, tools, self._roots, self._views)
         supervisor.holders = self._prompt_changed
 
     def open(self, group: TaskGroup) -> None:
         """Calls live in `group`."""
-        self._book.open(group)
+        self.book.open(group)
 
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
@@ -57,33 +57,34 @@ class Desk:
         return await self._roots.open(caller, shared=shared)
 
     async def leave_root(self, root_id: SessionId) -> None:
-        self._book.leave(root_id)
+        self.book.leave(root_id)
         await self._withdraw_unshown(root_id)
         root = next(iter(await self._deployment.store.chain(root_id)), None)
         if root is not None and root.ended_at is None:
             await self._roots.end(root)
 
     async def _withdraw_unshown(self, root_id: SessionId) -> None:
-        """Of the root's own calls: nobody can come back for them any more. One that was shown may be answered by a retry."""
+        """Of the root's own calls: nobody comes back for them any more, but by a handle. One that was shown may be answered by a retry."""
         prompting = self._supervisor.prompting
-        for prompt in [prompt for prompt in prompting.open_ones.values() if prompt.session_id == root_id and prompt.shown_at is None]:
+        unshown = [one for one in prompting.open_ones.values() if one.session_id == root_id and one.shown_at is None]
+        for prompt in [one for one in unshown if not self._views.lasts(one)]:
             await prompting.close(prompt, PromptState.WITHDRAWN, "the connection that asked has ended")
 
     # ---- calls ----------------------------------------------------------------------------------
 
     async def begin(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> CallId:
-        return self._book.begin(root, tool, arguments)
+        return self.book.begin(root, tool, arguments)
 
     async def rejoin(self, root: SessionRecord, call_id: str) -> CallId:
-        return await self._book.rejoin(root, call_id)
+        return await self.book.rejoin(root, call_id)
 
     async def detach(self, call_id: CallId) -> None:
-        await self._book.detach(call_id)
+        await self.book.detach(call_id)
 
     # ---- waiting --------------------------------------------------------------------------------
 
     async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[PromptId] = ()) -> Settled:
-        call = self._book.find(root, call_id)
+        call = self.book.find(root, call_id)
         until = time.monotonic() + seconds
         while True:
             with self._supervisor.wakeups.listening(call.call.id, ORPHANS) as bell:

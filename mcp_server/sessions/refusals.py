@@ -76,3 +76,8 @@ def interrupted(call: ToolCall) -> CallEnded:
         "Look before you do it again."
     )
     return CallEnded(call_id=call.id, tool=call.tool, ending=Ending.INTERRUPTED, parts=(TextPart(text=text),))
+
+
+def cancelled(call: ToolCall, by: str) -> CallEnded:
+    """Its client wants it no more."""
+    return CallEnded(call_id=call.id, tool=call.tool, ending=Ending.CANCELLED, parts=(TextPart(text=f"cancelled by {by}"),))

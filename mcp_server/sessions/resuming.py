@@ -35,6 +35,6 @@ async def _child(deployment: Deployment, work: Work, standing: Standing) -> Call
     run = await deployment.store.run(child_ids(work.session.id, work.call)[1]) if work.call.tool == SPAWNS else None
     if run is None:
         return None
-    if run.state not in FINAL and not run.background:
+    if run.state not in FINAL and (work.lasting or not run.background):
         return AwaitsChild(run_id=run.id)
     return await child_result(deployment, work.call, run, standing)

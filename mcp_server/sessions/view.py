@@ -21,6 +21,10 @@ CARRIERS = ("task", "task_status")
 """The tools whose calls carry the prompts that no other request shows: those of background children and of cancelled calls."""
 
 
+FOLLOWED = 30.0
+"""Seconds after a look by its handle for which a promised call's prompts are left to whoever looks so. Then others may show them too."""
+
+
 class Views:
     """Looks at calls; changes nothing."""
 
@@ -52,7 +56,16 @@ class Views:
         """The attached call whose own prompt it is, itself or through its child. None: no request holds it."""
         own = (self.calls.get(call_id) for call_id in prompt.calls)
         above = (self._by_child.get(session_id) for session_id in prompt.chain)
-        return next((call for call in (*own, *above) if call is not None and call.attached > 0), None)
+        return next((call for call in (*own, *above) if call is not None and self._shows(call)), None)
+
+    def lasts(self, prompt: Prompt) -> bool:
+        """A call that needs no request waits for it."""
+        calls = (self.calls.get(call_id) for call_id in prompt.calls)
+        return any(call is not None and call.promised for call in calls)
+
+    def _shows(self, call: ClientCall) -> bool:
+        """Somebody looks at it: through a request that is attached, or by its handle not long ago."""
+        return call.attached > 0 or (call.promised and self._deployment.clock() - call.followed_at < FOLLOWED)
 
     async def _child(self, call: ClientCall) -> RunRecord | None:
         if not isinstance(call.parked, AwaitsChild):

@@ -36,6 +36,8 @@ class Work:
     """The run whose model made it; None for a client's own call."""
     looping: bool = False
     """It is the third of its like running."""
+    lasting: bool = False
+    """It needs no request to go on, so it ends with what it started, be that in the background."""
     background: bool = False
     """Nobody's request waits for it: its prompts ride on `task` and `task_status` only."""
     progress: Callable[[str], Awaitable[None]]

@@ -25,6 +25,7 @@ from mcp_server.records import (
     Spent,
     StoredEntry,
 )
+from mcp_server.store.promised import PromisedCalls
 
 LONGEST_LEASE = 300.0
 """Seconds that a lease may be given for. One that ends later than so far ahead is a clock's that was set back since: it holds nobody up."""
@@ -56,8 +57,8 @@ class Kept:
     """When anything of it was last written to the audit."""
 
 
-class Store(Protocol):
-    """Sessions, runs, transcripts, prompts, rulings, audit, and small per-session state."""
+class Store(PromisedCalls, Protocol):
+    """Sessions, runs, transcripts, prompts, rulings, promised calls, audit, and small per-session state."""
 
     # sessions
     async def add_session(self, session: SessionRecord) -> None: ...

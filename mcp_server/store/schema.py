@@ -132,4 +132,24 @@ _LIVES: Migration = (
     "CREATE INDEX prompts_by_root ON prompts (root_id)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES)
+_PROMISED: Migration = (
+    """CREATE TABLE promised (
+        id TEXT PRIMARY KEY NOT NULL,
+        root_id TEXT NOT NULL,
+        principal TEXT NOT NULL,
+        workspace TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        updated_at REAL NOT NULL,
+        final INTEGER NOT NULL,
+        owner TEXT,
+        lease_until REAL,
+        cancel_requested TEXT,
+        record TEXT NOT NULL,
+        FOREIGN KEY (root_id, principal) REFERENCES sessions (id, principal) ON DELETE CASCADE
+    )""",
+    "CREATE INDEX promised_open ON promised (workspace) WHERE final = 0",
+    "CREATE INDEX promised_over ON promised (updated_at) WHERE final = 1",
+    "CREATE INDEX promised_by_root ON promised (root_id)",
+)
+
+MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED)

@@ -26,6 +26,7 @@ from mcp_server.records import (
 )
 from mcp_server.store import audit_rows, life_rows, prompt_rows, ruling_rows, run_rows, session_rows
 from mcp_server.store.connection import WAIT_SECONDS, Database
+from mcp_server.store.promised_rows import SqlitePromised
 from mcp_server.store.protocol import Kept, Lease, Store, StoredAudit
 
 
@@ -41,7 +42,7 @@ KEPT_CHAINS = 256
 """More than act at once; each is a few hundred bytes."""
 
 
-class SqliteStore(Store):
+class SqliteStore(SqlitePromised, Store):
     """One handle on one file. Several, in several processes, may stand on the same file; each belongs to one thread."""
 
     def __init__(self, database: Database) -> None:

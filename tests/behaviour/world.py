@@ -4,7 +4,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 from mcp.client.client import Client
+from mcp.client.extension import ClientExtension
 from mcp.client.session import MessageHandlerFnT
 from mcp.server.lowlevel.server import Server
 from mcp_types import CallToolResult, TextContent
@@ -137,12 +138,15 @@ async def connect(
     limits: Callable[[Limits], Limits] = lambda limits: limits,
     flags: Flags | None = None,
     opened: Callable[[Path], Store] = open_store,
+    extensions: Sequence[ClientExtension] = (),
     clock: Callable[[], float] = time.time,
     executor: Callable[[Advance], Executor] = InProcess,
 ) -> AsyncGenerator[Connected]:
     """A connected client. Over stdio the server is a process of its own, and `timing` and `limits` come from its settings alone."""
     if cell.transport == "stdio":
-        async with connected(cell, server=_no_server, command_line=world.command_line, person=person, heard=heard) as client:
+        async with connected(
+            cell, server=_no_server, command_line=world.command_line, person=person, heard=heard, extensions=extensions
+        ) as client:
             store = world.store()
             try:
                 yield Connected(client=client, store=store, parts=None)
@@ -160,7 +164,10 @@ async def connect(
         clock=clock,
         executor=executor,
     )
-    async with served as parts, connected(cell, server=lambda: parts.server, command_line=(), person=person, heard=heard) as client:
+    async with (
+        served as parts,
+        connected(cell, server=lambda: parts.server, command_line=(), person=person, heard=heard, extensions=extensions) as client,
+    ):
         store = world.store()
         try:
             yield Connected(client=client, store=store, parts=parts)

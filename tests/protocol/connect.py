@@ -10,6 +10,7 @@ import anyio
 import pytest
 import uvicorn
 from mcp.client.client import Client
+from mcp.client.extension import ClientExtension
 from mcp.client.session import ClientRequestContext, MessageHandlerFnT
 from mcp.client.stdio import StdioServerParameters
 from mcp.server.lowlevel.server import Server
@@ -116,11 +117,21 @@ def after(event: Callable[[], Awaitable[object]], then: Act) -> Act:
 
 
 def client_of(
-    target: Server[Line] | str | StdioServerParameters, era: Era, person: Person | None, heard: MessageHandlerFnT | None = None
+    target: Server[Line] | str | StdioServerParameters,
+    era: Era,
+    person: Person | None,
+    heard: MessageHandlerFnT | None = None,
+    extensions: Sequence[ClientExtension] = (),
 ) -> Client:
     """A client of that era, not yet entered. Without a person it declares no forms. `heard`: given what the server sends unasked."""
-    mode = "legacy" if era == "2025-11-25" else "auto"
-    return Client(target, mode=mode, elicitation_callback=person, message_handler=heard, read_timeout_seconds=20)
+    return Client(
+        target,
+        mode="legacy" if era == "2025-11-25" else "auto",
+        elicitation_callback=person,
+        message_handler=heard,
+        extensions=extensions,
+        read_timeout_seconds=20,
+    )
 
 
 @asynccontextmanager
@@ -151,17 +162,18 @@ async def connected(
     command_line: Sequence[str],
     person: Person | None = None,
     heard: MessageHandlerFnT | None = None,
+    extensions: Sequence[ClientExtension] = (),
 ) -> AsyncGenerator[Client]:
     """A client in this cell: of `server()` in this process, or of a process started from `command_line`."""
     match cell.transport:
         case "memory":
-            async with client_of(server(), cell.era, person, heard) as client:
+            async with client_of(server(), cell.era, person, heard, extensions) as client:
                 yield _checked(client, cell)
         case "stdio":
-            async with client_of(command(*command_line), cell.era, person, heard) as client:
+            async with client_of(command(*command_line), cell.era, person, heard, extensions) as client:
                 yield _checked(client, cell)
         case "http":
-            async with served_http(server()) as url, client_of(url, cell.era, person, heard) as client:
+            async with served_http(server()) as url, client_of(url, cell.era, person, heard, extensions) as client:
                 yield _checked(client, cell)
 
 

@@ -88,6 +88,7 @@ class Task:
             arguments=TaskArguments,
             hints=Hints(read_only=False, destructive=True, open_world=True),
             output=TaskReport,
+            outlasts=True,
         )
 
     def requests(self, arguments: TaskArguments, context: SessionContext) -> tuple[Request, ...]:

@@ -1,0 +1,75 @@
+"""The `PromisedFront`: what those may do who have a handle."""
+
+from collections.abc import Sequence
+
+import anyio
+
+from mcp_server.errors import NoSuchHandle
+from mcp_server.policy.values import CallId
+from mcp_server.principal import Principal
+from mcp_server.records import PromptId, SessionRecord
+from mcp_server.sessions.callbook import CallBook
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.promise_views import PromiseViews
+from mcp_server.sessions.promised import Promised
+from mcp_server.sessions.promises import Promises
+from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.store.ids import is_id
+from mcp_server.store.promised import PromisedCall
+
+
+class PromiseDesk:
+    """See `PromisedFront`."""
+
+    def __init__(self, deployment: Deployment, supervisor: Supervisor, book: CallBook) -> None:
+        self._deployment = deployment
+        self._supervisor = supervisor
+        self._book = book
+        self._promises = Promises(deployment, supervisor, book)
+        self._views = PromiseViews(deployment, supervisor, book.views)
+
+    async def watch(self) -> None:
+        """Until cancelled: see to calls that nobody carries on."""
+        await self._promises.watch()
+
+    async def promise(self, root: SessionRecord, call_id: CallId) -> Promised | None:
+        call = self._book.find(root, call_id)
+        if not await self._promises.make(call):
+            return None
+        record = await self._deployment.store.promised(call_id, root.principal)
+        if record is None:
+            return None
+        call.handed, call.followed_at = True, self._deployment.clock()
+        return await self._views.seen(record)
+
+    async def promised(self, principal: Principal, call_id: str) -> Promised:
+        record = await self._record(principal, call_id)
+        call = self._book.views.calls.get(record.id)
+        if call is not None:
+            call.followed_at = self._deployment.clock()
+        return await self._views.seen(record)
+
+    async def put_off(self, principal: Principal, call_id: CallId, prompts: Sequence[PromptId]) -> None:
+        await self._deployment.store.put_off_promised(call_id, principal.key, prompts, now=self._deployment.clock())
+
+    async def cancel_promised(self, principal: Principal, call_id: CallId) -> None:
+        record = await self._record(principal, call_id)
+        if record.is_over:
+            return
+        await self._deployment.store.cancel_promised(record.id, principal.key, "its client", now=self._deployment.clock())
+        self._promises.cancel_here(record.id)
+
+    async def promised_changes(self, principal: Principal, call_ids: Sequence[CallId], *, seconds: float) -> None:
+        keys: set[str] = set(call_ids)
+        for call_id in call_ids:
+            record = await self._record(principal, call_id)
+            run = await self._views.below(record)
+            keys |= {record.root_id} if run is None else {run.session_id}
+        with self._supervisor.wakeups.listening(*keys) as bell, anyio.move_on_after(seconds):
+            await bell.wait()
+
+    async def _record(self, principal: Principal, call_id: str) -> PromisedCall:
+        record = await self._deployment.store.promised(call_id, principal.key) if is_id("call", call_id) else None
+        if record is None or record.workspace not in self._deployment.workspaces:
+            raise NoSuchHandle("task")
+        return record
