@@ -34,6 +34,9 @@ _GONE = "the client has gone; the call goes on"
 _AT_ONCE = 0.05
 """Seconds. A call that ends within them needs no company: no progress is due, and no reader has lost patience."""
 
+_NEWS = 1.0
+"""Seconds at least between two messages on progress: more often is not read."""
+
 Request = ServerRequestContext[Line, Any]
 CallerOf = Callable[[Request], Caller]
 
@@ -181,13 +184,17 @@ async def _watch_reader(request: HttpRequest, stay: anyio.CancelScope) -> None:
 
 
 async def _tell_progress(session: ServerSession, visit: Visit) -> None:
-    """A message every few seconds. The SDK sends none where the client gave no token."""
-    told = 0
+    """News within a second, and a message every few seconds in any case. The SDK sends none where the client gave no token."""
+    every = visit.timing.progress_every
+    told, last, told_at = 0, "", anyio.current_time()
     while True:
-        await anyio.sleep(visit.timing.progress_every)
-        told += 1
+        await anyio.sleep(min(every, _NEWS))
+        words = visit.front.progress(visit.call_id)
+        if words == last and anyio.current_time() - told_at < every:
+            continue
+        told, last, told_at = told + 1, words, anyio.current_time()
         try:
-            await session.report_progress(told, message=visit.front.progress(visit.call_id))
+            await session.report_progress(told, message=words)
         except Exception as error:  # a host that chokes on progress must not end the call
             log.info("progress could not be told", exc_info=error)
             return

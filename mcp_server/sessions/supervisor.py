@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from mcp_server.errors import LeaseLost, StoreError
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import FINAL, Prompt, PromptState, RunId, RunRecord, RunState, SessionRecord
+from mcp_server.records import FINAL, Prompt, PromptState, RunId, RunRecord, RunState
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.driving import Driving
 from mcp_server.sessions.executor import Advance, Executor, InProcess
@@ -271,9 +271,9 @@ class Supervisor:
         for session_id in chain:
             self._activity[session_id] = text
 
-    def activity(self, session: SessionRecord) -> str:
-        """What was last heard of the session or one below it, in a few words."""
-        return self._activity.get(session.id, session.title)
+    def heard(self, session_id: SessionId) -> str:
+        """What was last heard of the session or one below it, in a few words; empty: nothing here."""
+        return self._activity.get(session_id, "")
 
 
 def _nobody(prompt: Prompt) -> None:

@@ -100,8 +100,10 @@ class Views:
             return None
 
     def progress(self, call: ClientCall) -> str:
-        """Where the call is now."""
-        return call.said or self._supervisor.activity(call.root) or call.call.tool
+        """Where the call is now: what its own child, or one below that, was last heard of; for one that polls, any of the caller's."""
+        child = next((session_id for session_id, holder in self._by_child.items() if holder is call), None)
+        whose = call.root.id if call.call.tool == "task_status" else child
+        return call.said or (self._supervisor.heard(whose) if whose is not None else "") or call.call.tool
 
 
 def waiting_words(call: ClientCall, prompts: tuple[Prompt, ...]) -> str:
