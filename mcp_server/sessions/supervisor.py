@@ -271,6 +271,10 @@ class Supervisor:
         for session_id in chain:
             self._activity[session_id] = text
 
+    def activity(self, session: SessionRecord) -> str:
+        """The same for a child, or its title where nothing was heard."""
+        return self.heard(session.id) or session.title
+
     def heard(self, session_id: SessionId) -> str:
         """What was last heard of the session or one below it, in a few words; empty: nothing here."""
         return self._activity.get(session_id, "")
