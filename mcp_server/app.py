@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import structlog
+from anyio import to_thread
 from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
 
@@ -105,14 +106,13 @@ async def running(
     settings = refuse_unfit_root(rules.edition).settings
     store = opened(private_folder(places.state) / STORE_FILE)
     try:
-        bounds = limits(limits_of(settings))
-        asks = ClientModel(enabled=lambda: rules.edition.settings.sampling, clock=clock, seconds=bounds.unasked_seconds)
+        asks = ClientModel(enabled=lambda: rules.edition.settings.sampling, clock=clock)
         deployment = Deployment(
             store=store,
             clock=clock,
             rulebook=rules,
             backend=Fallback(backend=replace(backend_of(settings, workspace, environment), client=asks)),
-            limits=bounds,
+            limits=limits(limits_of(settings)),
             asks=asks,
             outputs=private_folder(places.cache) / "outputs",
             environment=harmless(environment),
@@ -123,14 +123,12 @@ async def running(
             tools=settings.tools,
         )
         parts = _wired(deployment, settings, key=request_state_key(places.state), timing=timing or timing_of(settings), executor=executor)
-        async with anyio.create_task_group() as group:
+        async with deployment.background.open(), anyio.create_task_group() as group:
             await _begin(parts, group)
             try:
                 yield parts
             finally:
-                parts.supervisor.stop()
-                await parts.supervisor.laid_down()
-                group.cancel_scope.cancel()
+                await _lay_down(parts, group)
     finally:
         await store.close()
 
@@ -142,6 +140,15 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     group.start_soon(Watch(parts.deployment, parts.supervisor).run)
     group.start_soon(parts.promised.watch)
     group.start_soon(parts.looks.run)
+    if parts.deployment.enclosing is not None:
+        group.start_soon(to_thread.run_sync, parts.deployment.enclosing.tidy)
+
+
+async def _lay_down(parts: Running, group: TaskGroup) -> None:
+    """Have what acts stored, and end what runs beside the calls."""
+    parts.supervisor.stop()
+    await parts.supervisor.laid_down()
+    group.cancel_scope.cancel()
 
 
 def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Timing, executor: Callable[[Advance], Executor]) -> Running:

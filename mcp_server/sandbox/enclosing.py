@@ -1,5 +1,8 @@
 """What the commands of a session run in, as its rules stand now: the profile, the back end, and what of it cannot be held."""
 
+import shutil
+import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -9,14 +12,21 @@ from threading import Lock
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import AskRef
 from mcp_server.sandbox.backend import Backend
-from mcp_server.sandbox.choice import Sandbox, choose
+from mcp_server.sandbox.choice import PLACEHOLDERS, Sandbox, choose
 from mcp_server.sandbox.derive import NOTHING, Approval, asked_before_writing, profile_for
 from mcp_server.sandbox.direct import Direct
 from mcp_server.sandbox.ground import Ground, look_around
 from mcp_server.sandbox.looking import look
-from mcp_server.sandbox.profile import Profile
+from mcp_server.sandbox.placeholders import Placeholders
+from mcp_server.sandbox.profile import Profile, within
 from mcp_server.settings.places import Places, private_folder
 from mcp_server.settings.schema import SandboxWish
+
+TEMPORARY = "tmp"
+"""The folder in Remit's cache that holds each session's own."""
+
+UNUSED_SECONDS = 7 * 86400.0
+"""A session may wait days for a person, and go on with what it left in its temporary folder."""
 
 NOWHERE = Direct()
 """What a line runs in that is wholly understood, where no back end can be used: nothing that it does was left unjudged."""
@@ -47,7 +57,9 @@ class Enclosure:
             return "without a sandbox, as settings say"
         if self.backend is NOWHERE:
             return "without a sandbox: there is none here"
-        writing = "writing nothing" if self.profile.read_only else f"writing in {', '.join(place.path for place in self.profile.writable)}"
+        roots = [place.path for place in self.profile.writable]
+        outer = [path for path in roots if not any(path != other and within(path, other) for other in roots)]
+        writing = f"writing in {', '.join(outer)}" if outer else "writing nothing"
         return f"in {self.backend.name}, {writing}, {'with' if self.profile.network else 'without'} network"
 
 
@@ -69,6 +81,15 @@ class Enclosing:
     @cached_property
     def _sandbox(self) -> Sandbox:
         return choose(self._wish, private_folder(self._places.state))
+
+    def tidy(self) -> None:
+        """Take away what a crash left, and the temporary folders that nobody has used for long. May be called from any thread."""
+        if sys.platform == "linux":
+            Placeholders(self._places.state / PLACEHOLDERS).sweep()
+        folder = self._places.cache / TEMPORARY
+        for each in folder.iterdir() if folder.is_dir() else ():
+            if each.stat().st_mtime < time.time() - UNUSED_SECONDS:
+                shutil.rmtree(each, ignore_errors=True)
 
     def enclosure(self, authority: Authority, workspace: str, session: str, approval: Approval = NOTHING) -> Enclosure:
         """What a line of this session runs in, under the rules as they stand. Looks through the workspace."""
@@ -92,7 +113,7 @@ class Enclosing:
 
     def temporary(self, session: str) -> Path:
         """The session's own temporary folder, which its lines see as `/tmp`."""
-        return self._places.cache / "tmp" / session
+        return self._places.cache / TEMPORARY / session
 
 
 @lru_cache(maxsize=64)

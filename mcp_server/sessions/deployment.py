@@ -17,6 +17,7 @@ from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.models.base import ModelBackend
 from mcp_server.sessions.models.client import ClientModel
 from mcp_server.store.protocol import Store
+from mcp_server.tools.background import Background
 from mcp_server.tools.web.reach import Web
 
 
@@ -125,6 +126,8 @@ class Deployment:
     """Draws what lines of shell run in. None: no line runs."""
     asks: ClientModel = field(default_factory=ClientModel)
     """The turns that a client's own model is asked for; `backend` opens them."""
+    background: Background = field(default_factory=Background)
+    """Lines of shell that go on in the background."""
     web: Web = field(default_factory=Web)
     """How its tools reach the web."""
     tools: tuple[str, ...] | None = None

@@ -92,7 +92,8 @@ class Roots:
                 await self._deployment.store.revoke(record.id, principal=root.principal, now=now, events=(event,))
 
     async def end(self, root: SessionRecord) -> None:
-        """It takes no more calls. Its children go on, as any root of the same caller may see."""
+        """It takes no more calls, and its lines in the background end. Its children go on, as any root of the same caller may see."""
+        self._deployment.background.end(root.id)
         now = self._deployment.clock()
         await self._deployment.store.update_session(replace(root, ended_at=now))
         await self._deployment.store.audit((events.rooted(now, root, "ended"),))

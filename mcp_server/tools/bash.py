@@ -11,6 +11,7 @@ from mcp_server.policy.values import PathValue, Request
 from mcp_server.records import TextPart
 from mcp_server.sandbox.running import Finished, run
 from mcp_server.shell.reading import MAX_LINE, Reading
+from mcp_server.tools.background import Background, Line, Order
 from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
 from mcp_server.tools.bash_asking import naming, reading_of, requests_of
 from mcp_server.tools.enclosed import enclosed, enclosure_of, profile_of, refuse_unless_held, refused, understood, with_besides
@@ -39,6 +40,9 @@ class BashArguments(BaseModel):
     command: str = Field(min_length=1, max_length=MAX_LINE, description="The line to run")
     description: str = Field(default="", max_length=500, description="What it does, in five to ten words, for the person who may be asked")
     timeout: int = Field(default=DEFAULT_MS, ge=1, le=LONGEST_MS, description="Milliseconds after which it is ended")
+    background: bool = Field(
+        default=False, description="Return at once and let it go on; bash_output reads it, bash_kill ends it. timeout does not count then"
+    )
     workdir: str = Field(default=".", description="A folder inside the workspace to run in; the workspace if left out")
     may_write: tuple[str, ...] = Field(
         default=(), max_length=MAX_NAMED, description="Files or folders that exist and that the sandbox kept it from writing"
@@ -51,7 +55,7 @@ class BashOutput(BaseModel):
     """How a command ended."""
 
     exit_code: int | None
-    """None: it timed out."""
+    """None: it timed out, or goes on in the background."""
     timed_out: bool
     output: str
     """As shown."""
@@ -59,12 +63,17 @@ class BashOutput(BaseModel):
     """Where the whole output is, if it was too long to show."""
     ended_processes: int
     """Processes that it had left running."""
-    refused: str | None
+    bash_id: str | None = None
+    """Of a line that goes on in the background."""
+    refused: str | None = None
     """What the sandbox seems to have kept it from, and how to ask for that."""
 
 
 class BashTool:
-    """Runs bash in the session's sandbox, and leaves no process behind."""
+    """Runs bash in the session's sandbox, and leaves no process behind that its session does not know of."""
+
+    def __init__(self, background: Background) -> None:
+        self._background = background
 
     spec = ToolSpec(
         name="bash",
@@ -75,7 +84,7 @@ class BashTool:
             "programs or paths, eval) may have to be allowed by a person, so prefer plain lines. It runs in a sandbox that holds it to "
             "your rules: where it was kept from something, the result says what, and the same line with may_write, may_read or "
             "may_fetch asks for that. /tmp is your own. There is no terminal and no input. It is "
-            "ended with all its processes after timeout (2 minutes, at most 10). Output over "
+            "ended with all its processes after timeout (2 minutes, at most 10), or goes on in the background if you say so. Output over "
             "2,000 lines or 50 KiB is saved whole and shown in part. Use read, edit, write, glob, grep and list for files, not cat, "
             "sed, echo, find, grep or ls. The environment is clean: no secrets, no settings of the person's own shell."
         ),
@@ -94,23 +103,44 @@ class BashTool:
         reading = _reading(arguments, folder, context)
         refuse_unless_among(context.judged, _requests(reading, context))
         enclosure = enclosed(reading, context)
-        spool = Spool(context.outputs, "bash")
+        order = Order(
+            session_id=context.session_id,
+            command=arguments.command,
+            backend=enclosure.backend,
+            profile=profile_of(enclosure, arguments.command),
+            argv=[_bash(context), "--noprofile", "--norc", "-c", arguments.command],
+            cwd=folder.resolved,
+            spool=Spool(context.outputs, "bash"),
+        )
         try:
-            finished = await run(
-                enclosure.backend,
-                profile_of(enclosure, arguments.command),
-                [_bash(context), "--noprofile", "--norc", "-c", arguments.command],
-                cwd=folder.resolved,
-                seconds=arguments.timeout / 1000,
-                take=spool.add,
-                beat=lambda seconds: context.progress(f"still running after {seconds:.0f} s"),
-            )
+            if arguments.background:
+                return replace(_begun(await self._background.start(order)), ran=f"{enclosure.words}, in the background")
+            finished = await _to_the_end(order, arguments, context)
         except OSError as error:
             raise ToolFailure(in_words(error, folder.text)) from error
-        finally:
-            spool.close()
-        told = _told(finished, spool, arguments, refused(context, enclosure, spool.text(), finished.code, folder.resolved))
-        return replace(told, ran=enclosure.words)
+        kept = refused(context, enclosure, order.spool.text(), finished.code, folder.resolved)
+        return replace(_told(finished, order.spool, arguments, kept), ran=enclosure.words)
+
+
+async def _to_the_end(order: Order, arguments: BashArguments, context: ToolContext) -> Finished:
+    try:
+        return await run(
+            order.backend,
+            order.profile,
+            order.argv,
+            cwd=order.cwd,
+            seconds=arguments.timeout / 1000,
+            take=order.spool.add,
+            beat=lambda seconds: context.progress(f"still running after {seconds:.0f} s"),
+        )
+    finally:
+        order.spool.close()
+
+
+def _begun(line: Line) -> ToolResult:
+    words = f"running in the background as {line.id}; bash_output reads what it prints, bash_kill ends it, and it ends with your session"
+    output = BashOutput(exit_code=None, timed_out=False, output="", output_file=None, ended_processes=0, bash_id=line.id)
+    return ToolResult(parts=(TextPart(text=words),), structured=output.model_dump(mode="json"))
 
 
 def _bash(context: ToolContext) -> str:

@@ -4,8 +4,10 @@ import os
 import shutil
 
 from mcp_server.tools.apply_patch import ApplyPatchTool
+from mcp_server.tools.background import Background
 from mcp_server.tools.base import Tool
 from mcp_server.tools.bash import BashTool
+from mcp_server.tools.bash_lines import BashKillTool, BashOutputTool
 from mcp_server.tools.edit import EditTool
 from mcp_server.tools.glob import GlobTool
 from mcp_server.tools.grep import GrepTool
@@ -17,9 +19,14 @@ from mcp_server.tools.web.reach import Web
 from mcp_server.tools.write import WriteTool
 
 
-def builtin_tools(web: Web = UNLINKED) -> tuple[Tool, ...]:
+def shell_tools(background: Background) -> tuple[Tool, ...]:
+    """`bash`, and what goes with it."""
+    return (BashTool(background), BashOutputTool(background), BashKillTool(background))
+
+
+def builtin_tools(web: Web = UNLINKED, background: Background | None = None) -> tuple[Tool, ...]:
     """One of each; `bash` only where there is one and its processes can be ended, `websearch` only where an engine is configured."""
-    shell: tuple[Tool, ...] = (BashTool(),) if os.name == "posix" and shutil.which("bash") else ()
+    shell = shell_tools(background or Background()) if os.name == "posix" and shutil.which("bash") else ()
     return (
         ReadTool(),
         ListTool(),

@@ -1,5 +1,6 @@
 """Lines of shell through the whole of Remit: judged by what they do, and held by the kernel to what the rules say."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,7 @@ import anyio
 import pytest
 
 from mcp_server.settings.values import Flags
-from tests.behaviour.stories import NEAR, agent, bounded, calls, errand, says
+from tests.behaviour.stories import NEAR, agent, bounded, calls, errand, release, says
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
 from tests.protocol.connect import Person, decides
 
@@ -197,3 +198,42 @@ async def test_the_audit_says_what_each_line_ran_in_and_the_session_what_holds(t
         outcomes = [event.outcome for event in await connected.audit() if event.kind == "outcome" and event.tool == "bash"]
     assert outcomes == ["failed, in bubblewrap, writing nothing, without network"]
     assert "sandbox: commands run in bubblewrap" in text_of(info)
+
+
+async def test_a_line_in_the_background_is_read_on_and_ended_by_its_own_session_alone(tmp_path: Path) -> None:
+    files = {"serve.sh": "echo ready\nwhile read -r line; do echo got $line; done < pipe\nsleep 600\n"}
+    script = {"general": [calls(("bash_output", {"bash_id": "{{task}}"})), says("{{results[0].text}}")]}
+    world = make_world(tmp_path, script=script, files=files, settings=ALLOWED | {"mode": "acceptEdits"})
+    os.mkfifo(world.workspace / "pipe")
+    async with connect(world, NEAR) as connected:
+        begun = await bounded(connected.call("bash", command="sh serve.sh", background=True))
+        assert begun.structured_content is not None
+        line = begun.structured_content["bash_id"]
+        assert "ready" in text_of(await bounded(connected.call("bash_output", bash_id=line, wait_seconds=20)))
+        with (world.workspace / "pipe").open("w") as pipe:
+            pipe.write("x\n")
+        assert "got x" in text_of(await bounded(connected.call("bash_output", bash_id=line, wait_seconds=20)))
+        child = text_of(await bounded(connected.call("task", **errand("general", line))))
+        assert "there is no such line in the background of this session" in child
+        killed = text_of(await bounded(connected.call("bash_kill", bash_id=line)))
+        assert "ended before its own end" in killed
+        assert "(ended before its own end)" in text_of(await bounded(connected.call("bash_output", bash_id=line)))
+        outcomes = [event.outcome for event in await connected.audit() if event.kind == "outcome" and event.tool == "bash"]
+    assert outcomes == [f"done, in bubblewrap, writing in {world.workspace}, without network, in the background"]
+
+
+async def test_a_line_in_the_background_ends_with_its_session(tmp_path: Path) -> None:
+    files = {"hold.sh": "exec 3> pipe\necho here >&3\nsleep 600\n"}
+    script = {"general": [calls(("bash", {"command": "sh hold.sh", "background": True})), says("done") | {"await": "seen"}]}
+    world = make_world(tmp_path, script=script, files=files, settings=ALLOWED | {"mode": "acceptEdits"})
+    os.mkfifo(world.workspace / "pipe")
+    held = os.open(world.workspace / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    async with connect(world, NEAR) as connected, anyio.create_task_group() as group:
+        group.start_soon(lambda: connected.call("task", **errand("general")))
+        with anyio.fail_after(20):
+            await anyio.wait_readable(held)
+            assert os.read(held, 100) == b"here\n"
+            release(world, "seen")
+            await anyio.wait_readable(held)
+            assert os.read(held, 100) == b""
+    os.close(held)

@@ -9,11 +9,12 @@ from pydantic import ValidationError
 
 from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import CommandValue
+from mcp_server.tools.background import Background
 from mcp_server.tools.base import ToolContext
 from mcp_server.tools.bash import LONGEST_MS, BashTool
 from tests.tools.lending import Lent, text_of
 
-BASH = BashTool()
+BASH = BashTool(Background())
 
 STUBBORN = """
 import os, signal, sys, time
@@ -70,7 +71,8 @@ async def test_output_and_exit_code_come_back(lent: Lent) -> None:
     assert text_of(result) == "out\nerr\n\n(exit code 3)"
     assert result.failed
     assert result.structured == {
-        "exit_code": 3, "timed_out": False, "output": "out\nerr", "output_file": None, "ended_processes": 0, "refused": None,
+        "exit_code": 3, "timed_out": False, "output": "out\nerr", "output_file": None, "ended_processes": 0, "bash_id": None,
+        "refused": None,
     }  # fmt: skip
 
 

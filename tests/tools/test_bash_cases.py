@@ -12,12 +12,13 @@ from mcp_server.errors import ToolFailure
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.guard import guard_rules
 from mcp_server.policy.values import Action
+from mcp_server.tools.background import Background
 from mcp_server.tools.bash import BashTool
 from tests.cases_folder import CASES
 from tests.policy.universe import member, rules, verdict_of
 from tests.tools.lending import Lent
 
-BASH = BashTool()
+BASH = BashTool(Background())
 
 
 def cases() -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ SPECS = [*(tool.spec for tool in builtin_tools(WEB)), QUESTION_SPEC]
 
 def test_the_tools_are_those_that_people_know() -> None:
     assert [spec.name for spec in SPECS] == [
-        "read", "list", "glob", "grep", "edit", "write", "apply_patch", "bash", "webfetch", "websearch",
+        "read", "list", "glob", "grep", "edit", "write", "apply_patch", "bash", "bash_output", "bash_kill", "webfetch", "websearch",
         "todowrite", "todoread", "question",
     ]  # fmt: skip
 
@@ -52,7 +52,9 @@ def test_every_argument_is_described_and_none_is_unknown(spec: ToolSpec) -> None
         ("apply_patch", {"patchText"}),
         ("webfetch", {"url", "format", "timeout"}),
         ("websearch", {"query", "count"}),
-        ("bash", {"command", "description", "timeout", "workdir"}),
+        ("bash", {"command", "description", "timeout", "workdir", "background", "may_write", "may_read", "may_fetch"}),
+        ("bash_output", {"bash_id", "wait_seconds"}),
+        ("bash_kill", {"bash_id"}),
         ("todowrite", {"todos"}),
         ("todoread", set[str]()),
         ("question", {"questions"}),

@@ -14,7 +14,7 @@ from mcp_server.tools.builtin import builtin_tools
 
 def every_tool(deployment: Deployment, supervisor: Supervisor, workspace: str) -> Mapping[str, AnyTool]:
     """By name; only those that the deployment offers."""
-    plain = builtin_tools(deployment.web)
+    plain = builtin_tools(deployment.web, deployment.background)
     names = [*(tool.spec.name for tool in plain), "question", "task", "task_status", "task_cancel", "session_info"]
     offered = [name for name in names if deployment.tools is None or name in deployment.tools]
     made: tuple[AnyTool, ...] = (
