@@ -13,7 +13,7 @@ from anyio.abc import TaskGroup
 
 from mcp_server.errors import LeaseLost, StoreError
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import FINAL, Prompt, PromptState, RunId, RunRecord, RunState
+from mcp_server.records import FINAL, Prompt, PromptState, RunId, RunRecord, RunState, SessionRecord
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.driving import Driving
 from mcp_server.sessions.executor import Advance, Executor, InProcess
