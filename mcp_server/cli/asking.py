@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -14,6 +14,8 @@ from mcp_server.policy.chain import Member
 from mcp_server.policy.values import PathValue, PlainValue, Request, SpawnValue
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.policy.widening import widening
+from mcp_server.sandbox.derive import Approval
+from mcp_server.sandbox.enclosing import Enclosure
 from mcp_server.store.protocol import Store
 from mcp_server.tools.base import Tool, ToolContext
 from mcp_server.tools.builtin import builtin_tools
@@ -40,7 +42,12 @@ class NotACall(RemitError):
     """What was typed is no call of a tool."""
 
 
-def requests_for(tool: str, value: str, stage: Cast, chain: tuple[Member, ...], store: Store) -> tuple[Request, ...]:
+Enclose = Callable[[Approval], Enclosure]
+
+
+def requests_for(
+    tool: str, value: str, stage: Cast, chain: tuple[Member, ...], store: Store, enclose: Enclose | None = None
+) -> tuple[Request, ...]:
     """What the call would ask.
 
     Args:
@@ -49,6 +56,7 @@ def requests_for(tool: str, value: str, stage: Cast, chain: tuple[Member, ...], 
         stage: The agents and rules there.
         chain: The caller's.
         store: Lent to the tools; nothing is read from it or written to it.
+        enclose: What a line of shell would run in. None: nobody can say, and lines whose effects are not known are refused.
 
     Raises:
         NotACall: The arguments are not the tool's, or it needs no permission.
@@ -61,7 +69,7 @@ def requests_for(tool: str, value: str, stage: Cast, chain: tuple[Member, ...], 
         found = next((one for one in builtin_tools() if one.spec.name == tool), None)
         if found is None:
             raise NotACall(f"{tool} is not offered on this machine")
-        return _asked_by(found, value, _context(workspace, chain, store))
+        return _asked_by(found, value, _context(workspace, chain, store, enclose))
     if tool == "task":
         child = stage.known(value, len(chain))
         return (Request(permission="task", values=(SpawnValue(text=value, widening=widening(chain, child, stage.settings.commons)),)),)
@@ -90,7 +98,7 @@ def _object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value)
 
 
-def _context(workspace: Path, chain: tuple[Member, ...], store: Store) -> ToolContext:
+def _context(workspace: Path, chain: tuple[Member, ...], store: Store, enclose: Enclose | None) -> ToolContext:
     return ToolContext(
         session_id=SessionId("explain"),
         session_path=tuple(member.agent for member in chain),
@@ -100,6 +108,7 @@ def _context(workspace: Path, chain: tuple[Member, ...], store: Store) -> ToolCo
         readable=_all,
         progress=_silent,
         environment={"HOME": os.path.expanduser("~")},
+        enclose=enclose,
     )
 
 

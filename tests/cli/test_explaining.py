@@ -108,7 +108,7 @@ def test_agents_are_listed_without_the_hidden_ones(environment: Mapping[str, str
 def test_an_agent_is_shown_with_its_rules_and_the_persons(environment: Mapping[str, str], workspace: Path) -> None:
     settle(environment, "agents: {explore: {permission: {read: {'*.key': deny}}}}\n")
     shown = run(environment, "agents", "show", "explore", "--workspace", workspace).output
-    assert "  * * deny\n" in shown
+    assert "  edit * deny\n" in shown
     assert "  read *.key deny  (your settings)\n" in shown
 
 
