@@ -4,16 +4,19 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from mcp_types import CallToolResult
 
 from mcp_server.principal import LOCAL
 from mcp_server.records import Choice
 from mcp_server.settings.values import Flags
-from tests.behaviour.stories import NEAR, answer_all, bounded, calls, content_of, each_era, errand, says, write
+from tests.behaviour.stories import LONG, NEAR, answer_all, bounded, calls, content_of, each_era, errand, says, write
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
 from tests.protocol.connect import Cell, Person, accepts, decides
 
 TOUCH: dict[str, Any] = {"command": "touch mark", "description": "Makes a mark"}
 SOON = {"limits": {"task_wait": 0.3}}
+PATIENT = {"limits": {"task_wait": 3}}
+"""Long enough that a call which was allowed is done within it on a machine with other things to do: one that is left is taken back."""
 
 
 async def wrote(connected: Connected, path: str = "a.txt", content: str = "x") -> str:
@@ -36,9 +39,9 @@ async def test_a_clients_own_write_asks_and_happens_when_allowed(cell: Cell, tmp
 
 @each_era
 async def test_without_forms_the_same_call_again_continues_and_a_later_one_asks_anew(cell: Cell, tmp_path: Path) -> None:
-    world = make_world(tmp_path, settings=SOON)
+    world = make_world(tmp_path, settings=PATIENT)
     async with connect(world, cell) as connected:
-        waiting = await bounded(connected.call("bash", **TOUCH))
+        waiting = await until_it_waits(connected, "bash", TOUCH)
         (prompt,) = await connected.open_prompts()
         assert f"remit approvals show {prompt.id}" in text_of(waiting)
         assert "make the same call again" in text_of(waiting)
@@ -47,9 +50,19 @@ async def test_without_forms_the_same_call_again_continues_and_a_later_one_asks_
         done = await bounded(connected.call("bash", **TOUCH))
         assert "(exit code 0)" in text_of(done)
         assert exists(world, "mark")
-        await bounded(connected.call("bash", **TOUCH))
-        (second,) = await connected.open_prompts()
-    assert second.id != prompt.id
+        async with anyio.create_task_group() as group:
+            group.start_soon(lambda: connected.call("bash", **TOUCH))
+            (second,) = await connected.open_prompts()
+            assert second.id != prompt.id
+            group.cancel_scope.cancel()
+
+
+async def until_it_waits(connected: Connected, tool: str, arguments: dict[str, Any]) -> CallToolResult:
+    """Make the call, again where its time was up before it was even decided: a busy machine may take long to read the first line."""
+    with anyio.fail_after(LONG):
+        while "is not done yet" in text_of(told := await connected.call(tool, **arguments)):
+            pass
+    return told
 
 
 async def test_calls_of_one_digest_share_a_prompt_and_once_covers_exactly_those(tmp_path: Path) -> None:
@@ -58,10 +71,11 @@ async def test_calls_of_one_digest_share_a_prompt_and_once_covers_exactly_those(
     person = Person(decides("allow_once"), decides("deny"))
     async with connect(world, NEAR, person=person) as connected:
         result = await bounded(connected.call("task", **errand("general")))
-        done = [event for event in await connected.audit() if event.tool == "bash" and event.kind == "outcome"]
+        done = [event.outcome for event in await connected.audit() if event.tool == "bash" and event.kind == "outcome"]
     assert "2 calls, all the same, wait for this answer." in person.forms[0].message
     assert "all the same" not in person.forms[1].message
-    assert [event.outcome for event in done] == ["done", "done", "denied by the person"]
+    endings = [outcome.partition(", in ")[0] for outcome in done]  # what follows is where it ran
+    assert endings == ["done", "done", "denied by the person"]
     assert "denied by the person" in text_of(result)
 
 
@@ -168,7 +182,7 @@ async def test_three_calls_at_once_of_one_client_are_each_answered(tmp_path: Pat
 async def test_a_deny_of_a_prompt_from_elsewhere_is_the_persons_too(tmp_path: Path) -> None:
     world = make_world(tmp_path, settings=SOON)
     async with connect(world, NEAR) as connected:
-        await bounded(connected.call("write", **write()[1]))
+        await until_it_waits(connected, *write())
         await answer_all(connected.store, await connected.open_prompts(), Choice.DENY)
         assert (await bounded(connected.call("write", **write()[1]))).is_error
     assert not exists(world, "out.txt")
