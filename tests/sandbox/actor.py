@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 
+from mcp_server.agents.front_matter import AgentFile, read_agent
 from mcp_server.policy.chain import Authority, Commons, Member, authority
 from mcp_server.policy.guard import guard_rules
 from mcp_server.policy.values import Action, Rule
@@ -37,10 +38,23 @@ LIMITS = Limits(file_bytes=64 << 20)
 PRELOADED = tuple(importlib.import_module(name) for name in ("anyio._backends._asyncio", "anyio.to_thread"))
 """Read while the files can still be reached: an ordinary user may not enter the folder that Python lies in."""
 
+
+def _all(*permissions: str) -> tuple[Rule, ...]:
+    return tuple(Rule(permission=permission, pattern="*", action=Action.ALLOW) for permission in permissions)
+
+
+def _explore() -> tuple[Rule, ...]:
+    """The built-in agent's own, read before the user changes."""
+    file = Path(__file__).parents[2] / "agent_defs/explore.md"
+    read = read_agent(file.read_text(encoding="utf-8"), str(file), where="package", workspace="/")
+    assert isinstance(read, AgentFile)
+    return read.definition.permission
+
+
 RULES = {
-    "reading": (("*", Action.DENY), ("read", Action.ALLOW), ("bash", Action.ALLOW)),
-    "writing": (("edit", Action.ALLOW), ("bash", Action.ALLOW)),
-    "network": (("edit", Action.ALLOW), ("bash", Action.ALLOW), ("webfetch", Action.ALLOW)),
+    "reading": (*_explore(), *_all("bash")),
+    "writing": _all("edit", "bash"),
+    "network": _all("edit", "bash", "webfetch"),
 }
 
 
@@ -55,9 +69,8 @@ def become(who: str) -> None:
 
 def rules_of(kind: str, workspace: Path, home: Path, state: Path) -> Authority:
     """An agent's authority in the middle of the built-in guard."""
-    rules = tuple(Rule(permission=permission, pattern="*", action=action) for permission, action in RULES[kind])
     commons = Commons(workspace=str(workspace), guard=guard_rules(str(workspace), str(home), str(state)))
-    return authority((Member(session_id=SessionId("s"), agent="explore", rules=rules),), commons)
+    return authority((Member(session_id=SessionId("s"), agent="explore", rules=RULES[kind]),), commons)
 
 
 def backend_named(name: str, folder: Path, state: Path) -> Backend:
