@@ -123,12 +123,8 @@ async def running(
             tools=settings.tools,
         )
         parts = _wired(deployment, settings, key=request_state_key(places.state), timing=timing or timing_of(settings), executor=executor)
-        async with deployment.background.open(), anyio.create_task_group() as group:
-            await _begin(parts, group)
-            try:
-                yield parts
-            finally:
-                await _lay_down(parts, group)
+        async with deployment.background.open(), _living(parts):
+            yield parts
     finally:
         await store.close()
 
@@ -144,11 +140,17 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
         group.start_soon(to_thread.run_sync, parts.deployment.enclosing.tidy)
 
 
-async def _lay_down(parts: Running, group: TaskGroup) -> None:
-    """Have what acts stored, and end what runs beside the calls."""
-    parts.supervisor.stop()
-    await parts.supervisor.laid_down()
-    group.cancel_scope.cancel()
+@asynccontextmanager
+async def _living(parts: Running) -> AsyncGenerator[None]:
+    """What runs beside the calls, from its begin until what acts is stored."""
+    async with anyio.create_task_group() as group:
+        await _begin(parts, group)
+        try:
+            yield
+        finally:
+            parts.supervisor.stop()
+            await parts.supervisor.laid_down()
+            group.cancel_scope.cancel()
 
 
 def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Timing, executor: Callable[[Advance], Executor]) -> Running:

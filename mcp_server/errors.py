@@ -10,6 +10,7 @@
     │   ├── ProviderFailed
     │   │   └── AnswerWithheld   it refused to answer: nothing is broken, and no other model is asked instead
     │   └── ScriptFault
+    ├── AnswerAwaited        run: no failure; the client's own model is asked, and the run rests until it has answered
     └── StoreError           operator: what was to be stored is not
         ├── StoreLocked
         ├── StoreDamaged
@@ -82,6 +83,14 @@ class AnswerWithheld(ProviderFailed):
 
 class ScriptFault(ModelError):
     """A scripted model was run past its script, or an expectation did not hold."""
+
+
+class AnswerAwaited(RemitError):
+    """The client's own model is asked for the turn. Ask again when `ask_id` is over: then the answer is there."""
+
+    def __init__(self, ask_id: str) -> None:
+        super().__init__("the client's own model has not answered yet")
+        self.ask_id = ask_id
 
 
 class StoreError(RemitError):

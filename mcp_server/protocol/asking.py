@@ -4,7 +4,7 @@
 (the call returns and comes back). Which one, if any, is told by what this very request declares.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
@@ -16,7 +16,7 @@ from mcp_server.principal import Principal
 from mcp_server.protocol.replies import Answered, PutOff, Reply, Unusable
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Answer, Prompt, PromptId, SessionRecord
-from mcp_server.sessions.front import Ended, Front
+from mcp_server.sessions.front import Ended, Front, Open
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class Suspend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exhausted:
-    """No more prompts can be carried by this request."""
+    """Nothing more can be carried by this request."""
 
 
 Put = LookAgain | Suspend | Exhausted | Ended
@@ -63,11 +63,20 @@ Put = LookAgain | Suspend | Exhausted | Ended
 
 
 class Channel(Protocol):
-    """The way to a person that one request has."""
+    """The way to a person that one request has, and from 2026-07-28 on to the client's own model."""
 
-    async def put(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Put:
-        """Put open prompts before the person: at least the first, more where the channel can. None of them is in `put_off`."""
+    def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
+        """Is something open that can be put?"""
         ...
+
+    async def put(self, still: Open, put_off: frozenset[PromptId]) -> Put:
+        """Put what is open: at least the first prompt, more where the channel can. None of what is in `put_off`."""
+        ...
+
+
+def fresh(still: Open, put_off: frozenset[PromptId]) -> tuple[Prompt, ...]:
+    """The open prompts but for those that the person closed without a choice."""
+    return tuple(prompt for prompt in still.prompts if prompt.id not in put_off)
 
 
 def declares_forms(capabilities: ClientCapabilities | None) -> bool:

@@ -4,8 +4,6 @@ One form is on the wire a connection at a time. While it is, the call stays open
 takes the form away under the person's hands. It is taken away on purpose when the prompt was closed elsewhere.
 """
 
-from collections.abc import Sequence
-
 import anyio
 from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
@@ -13,11 +11,11 @@ from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, RequestId
 from mcp_types.version import is_version_at_least
 from pydantic import ValidationError
 
-from mcp_server.protocol.asking import LookAgain, Put, Visit, pass_on
+from mcp_server.protocol.asking import LookAgain, Put, Visit, fresh, pass_on
 from mcp_server.protocol.forms import message_of, schema_of
 from mcp_server.protocol.replies import PutOff, Reply, Unusable, read_reply
 from mcp_server.records import Prompt, PromptId
-from mcp_server.sessions.front import Ended
+from mcp_server.sessions.front import Ended, Open
 
 _NOT_AN_ANSWER = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 """Errors that say nothing of the person: the prompt stays open. Any other says that the client cannot show the form."""
@@ -33,9 +31,13 @@ class FormChannel:
         self._wire = wire
         self._ended: Ended | None = None
 
-    async def put(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Put:
+    def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
+        """Prompts alone; the client's model is asked by calls of its own."""
+        return bool(fresh(still, put_off))
+
+    async def put(self, still: Open, put_off: frozenset[PromptId]) -> Put:
         """The oldest prompt alone; the others have their turn."""
-        prompt = prompts[0]
+        prompt = fresh(still, put_off)[0]
         postponed = False
         async with anyio.create_task_group() as group:
             group.start_soon(self._watch, prompt, put_off, group.cancel_scope)
@@ -64,7 +66,7 @@ class FormChannel:
 
     async def _watch(self, prompt: Prompt, put_off: frozenset[PromptId], form: anyio.CancelScope) -> None:
         """Withdraw the form, or leave the queue, once the prompt is open no more."""
-        seen = {prompt.id, *put_off}
+        seen: frozenset[str] = frozenset({prompt.id, *put_off})
         while True:
             settled = await self._visit.front.settle(
                 self._visit.root, self._visit.call_id, seconds=self._visit.timing.form_life, shown=tuple(seen)
@@ -72,7 +74,7 @@ class FormChannel:
             if isinstance(settled, Ended):
                 self._ended = settled
                 break
-            seen = {other.id for other in settled.prompts}
+            seen = settled.ids
             if prompt.id not in seen:
                 break
         form.cancel()

@@ -1,22 +1,24 @@
-"""Asking from 2026-07-28 on: the call returns with all open prompts and is called again with the replies.
+"""Asking from 2026-07-28 on: the call returns with all that is open, prompts and turns of the client's own model, and is called again
+with the replies.
 
 What must survive the round travels with the client in the request state, which the SDK seals and binds to the principal,
 the tool and the arguments. It names the call, so that a retry, even after a restart, finds it and starts nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequest, InputRequiredResult, InputResponse
 from pydantic import TypeAdapter, ValidationError
 
 from mcp_server.errors import NoSuchHandle
-from mcp_server.protocol.asking import Exhausted, LookAgain, Put, Suspend, Visit, pass_on
+from mcp_server.protocol.asking import Exhausted, LookAgain, Put, Suspend, Visit, fresh, pass_on
 from mcp_server.protocol.forms import message_of, schema_of
 from mcp_server.protocol.replies import Reply, Unusable, read_reply
+from mcp_server.protocol.sampling import request_of, said_by
 from mcp_server.protocol.timing import MAX_ROUNDS
 from mcp_server.records import Prompt, PromptId
-from mcp_server.sessions.front import Ended
+from mcp_server.sessions.front import Ended, Open
 
 _GATHERINGS = 10
 """How often a round may wait once more because yet another prompt came. A bound, not a wish."""
@@ -30,7 +32,8 @@ class RoundState:
     round: int = 0
     """How many times the client has been asked so far."""
     put_at: float = 0.0
-    asked: tuple[PromptId, ...] = ()
+    asked: tuple[str, ...] = ()
+    """Ids of prompts and of turns."""
     put_off: tuple[PromptId, ...] = ()
 
 
@@ -52,7 +55,7 @@ def read_state(text: str | None) -> RoundState | None:
 
 
 async def take_replies(visit: Visit, state: RoundState, responses: Mapping[str, InputResponse]) -> frozenset[PromptId] | Ended:
-    """Pass on what came back for prompts that were asked and are still open; later than that it counts for nothing.
+    """Pass on what came back for prompts and turns that were asked and are still open; later than that it counts for nothing.
 
     Returns the prompts put off so far, or the end of the call.
     """
@@ -65,6 +68,9 @@ async def take_replies(visit: Visit, state: RoundState, responses: Mapping[str, 
             reply = _reply(visit, state, prompt, responses[prompt.id])
             if await pass_on(visit, prompt, reply, channel="input_required"):
                 put_off.add(prompt.id)
+    for ask in settled.turns:
+        if ask.id in state.asked and ask.id in responses:
+            visit.front.turn_said(visit.call_id, ask.id, said_by(responses[ask.id]))
     return frozenset(put_off)
 
 
@@ -77,41 +83,50 @@ def _reply(visit: Visit, state: RoundState, prompt: Prompt, response: InputRespo
 class RoundChannel:
     """One more round of one call."""
 
-    def __init__(self, visit: Visit, state: RoundState) -> None:
+    def __init__(self, visit: Visit, state: RoundState, *, forms: bool) -> None:
         self._visit = visit
         self._state = state
+        self._forms = forms
+        """Whether the client shows forms."""
 
-    async def put(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Put:
-        """All prompts that are open, and those that open in the same breath."""
+    def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
+        """Turns, and prompts where the client shows forms."""
+        return bool(still.turns or (self._forms and fresh(still, put_off)))
+
+    async def put(self, still: Open, put_off: frozenset[PromptId]) -> Put:
+        """All that is open, and what opens in the same breath."""
         if self._state.round >= MAX_ROUNDS:
             return Exhausted()
-        requests: dict[str, InputRequest] = {}
-        gathered = await self._gathered(prompts, put_off)
+        gathered = await self._gathered(still)
         if isinstance(gathered, Ended):
             return gathered
-        for prompt in gathered:
+        requests: dict[str, InputRequest] = {}
+        for prompt in fresh(gathered, put_off) if self._forms else ():
             if await self._visit.front.show(prompt.id) is not None:
                 form = ElicitRequestFormParams(message=message_of(prompt), requested_schema=schema_of(prompt, titled=True))
                 requests[prompt.id] = ElicitRequest(params=form)
+        for ask in gathered.turns:
+            if await self._visit.front.put_turn(self._visit.call_id, ask.id):
+                requests[ask.id] = request_of(ask)
         if not requests:
             return LookAgain()
         state = RoundState(
             call=self._visit.call_id,
             round=self._state.round + 1,
             put_at=self._visit.clock(),
-            asked=tuple(PromptId(key) for key in requests),
+            asked=tuple(requests),
             put_off=tuple(sorted(put_off)),
         )
         return Suspend(result=InputRequiredResult(input_requests=requests, request_state=_STATE.dump_json(state).decode()))
 
-    async def _gathered(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Sequence[Prompt] | Ended:
+    async def _gathered(self, still: Open) -> Open | Ended:
         visit = self._visit
         for _ in range(_GATHERINGS):
-            seen = {prompt.id for prompt in prompts}
-            settled = await visit.front.settle(visit.root, visit.call_id, seconds=visit.timing.gather, shown=(*seen, *put_off))
+            seen = still.ids
+            settled = await visit.front.settle(visit.root, visit.call_id, seconds=visit.timing.gather, shown=tuple(seen))
             if isinstance(settled, Ended):
                 return settled
-            prompts = [prompt for prompt in settled.prompts if prompt.id not in put_off]
-            if {prompt.id for prompt in prompts} <= seen:
+            still = settled
+            if still.ids <= seen:
                 break
-        return prompts
+        return still

@@ -3,7 +3,7 @@
 A visitor's work: the call is begun and goes on in the sessions room, whatever becomes of the request.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Protocol, assert_never
 
@@ -21,10 +21,12 @@ from mcp_server.protocol.asking import Channel, Exhausted, LookAgain, Suspend, V
 from mcp_server.protocol.asking_forms import FormChannel
 from mcp_server.protocol.asking_rounds import RoundChannel, RoundState, read_state, take_replies
 from mcp_server.protocol.lines import Line, line_of
+from mcp_server.protocol.sampling import lent
+from mcp_server.protocol.sampling_calls import ModelCalls
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.wire import ended, failure, misfit, tool_error, unknown_tool, waiting
-from mcp_server.records import Prompt, PromptId, SessionRecord
-from mcp_server.sessions.front import Caller, Ended, Front, Open
+from mcp_server.records import PromptId, SessionRecord
+from mcp_server.sessions.front import Caller, Ended, Front, Open, Sampling
 from mcp_server.tools.base import ToolSpec
 
 log = structlog.get_logger("protocol")
@@ -60,7 +62,10 @@ class Keeper(Protocol):
 class _Elsewhere:
     """The channel of a request whose client takes a handle: what is open is shown by that."""
 
-    async def put(self, prompts: Sequence[Prompt], put_off: frozenset[PromptId]) -> Exhausted:
+    def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
+        return bool(still.prompts)
+
+    async def put(self, still: Open, put_off: frozenset[PromptId]) -> Exhausted:
         return Exhausted()
 
 
@@ -97,16 +102,20 @@ class ToolCalls:
         call_id = await self._attach(root, spec.name, params.arguments or {}, back)
         visit = Visit(front=self._front, principal=caller.principal, root=root, call_id=call_id, timing=self._timing, clock=self._clock)
         outcome: Ended | Open | Suspend | None = None
+        lends = _lent(ctx, line)
+        self._front.lends(call_id, lends)
         keeper = self._keeper if self._keeper is not None and self._keeper.keeps(ctx, spec) else None
         try:
             if back is None:
                 outcome = await self._front.settle(root, call_id, seconds=_AT_ONCE)
                 if isinstance(outcome, Ended) or (keeper is not None and spec.outlasts):
                     return await _handed(ctx, spec, visit, outcome, keeper)
-            async with _accompanied(ctx, visit):
+            async with _accompanied(ctx, visit, lends) as asked:
                 put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
                 channel = _channel(ctx, visit, line, back) if keeper is None else _Elsewhere()
                 outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, channel, put_off)
+                if asked is not None:
+                    await asked.landed()
                 return await _handed(ctx, spec, visit, outcome, keeper)
             # Reached where the reader's going cut the stay short; nobody reads it.
             return tool_error(_GONE)
@@ -129,13 +138,19 @@ class ToolCalls:
             await self._front.detach(call_id)
 
 
+def _lent(ctx: Request, line: Line | None) -> Sampling:
+    """What this request's client lends of its own model, where there is a way to ask it."""
+    modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    reachable = modern or (line is not None and ctx.session.can_send_request)
+    return lent(ctx.session.client_capabilities, ctx.protocol_version) if reachable else Sampling.NONE
+
+
 def _channel(ctx: Request, visit: Visit, line: Line | None, back: RoundState | None) -> Channel | None:
-    """The way to a person that this request declares; None: nobody can be asked through it."""
-    if not declares_forms(ctx.session.client_capabilities):
-        return None
+    """The way to a person that this request declares, or from 2026-07-28 on to whatever it lends; None: there is none."""
+    forms = declares_forms(ctx.session.client_capabilities)
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return RoundChannel(visit, back or RoundState(call=visit.call_id))
-    if line is None or not ctx.session.can_send_request:
+        return RoundChannel(visit, back or RoundState(call=visit.call_id), forms=forms)
+    if not forms or line is None or not ctx.session.can_send_request:
         return None
     return FormChannel(visit, session=ctx.session, request_id=ctx.request_id, wire=line.wire)
 
@@ -163,14 +178,19 @@ def _told(spec: ToolSpec, outcome: Ended | Open | Suspend) -> CallToolResult | I
 
 
 @asynccontextmanager
-async def _accompanied(ctx: Request, visit: Visit) -> AsyncGenerator[None]:
-    """Progress is told meanwhile, and what is inside is cut short when nobody is left to read the result."""
+async def _accompanied(ctx: Request, visit: Visit, lends: Sampling) -> AsyncGenerator[ModelCalls | None]:
+    """Progress is told and the client's model asked meanwhile, and what is inside is cut short when nobody is left to read the result."""
     async with anyio.create_task_group() as group:
         group.start_soon(_tell_progress, ctx.session, visit)
         request: HttpRequest | None = ctx.request
-        if request is not None and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            group.start_soon(_watch_reader, request, group.cancel_scope)
-        yield
+        asked = None
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            if request is not None:
+                group.start_soon(_watch_reader, request, group.cancel_scope)
+            if lends is not Sampling.NONE:
+                asked = ModelCalls(visit, session=ctx.session, request_id=ctx.request_id)
+                group.start_soon(asked.run)
+        yield asked
         group.cancel_scope.cancel()
 
 
@@ -203,15 +223,14 @@ async def _tell_progress(session: ServerSession, visit: Visit) -> None:
 async def _stay(visit: Visit, channel: Channel | None, put_off: frozenset[PromptId]) -> Ended | Open | Suspend:
     """Wait for the end of the call, putting its prompts; leave once no form has kept the request for `patience` seconds."""
     leave_at = anyio.current_time() + visit.timing.patience
-    seen = put_off
+    seen: frozenset[str] = put_off
     while True:
         seconds = max(0.0, leave_at - anyio.current_time())
         settled = await visit.front.settle(visit.root, visit.call_id, seconds=seconds, shown=tuple(seen))
         if isinstance(settled, Ended):
             return settled
-        fresh = [prompt for prompt in settled.prompts if prompt.id not in put_off]
-        if channel is not None and fresh:
-            put = await channel.put(fresh, put_off)
+        if channel is not None and channel.carries(settled, put_off):
+            put = await channel.put(settled, put_off)
             match put:
                 case LookAgain(put_off=more):
                     put_off |= more
@@ -226,7 +245,7 @@ async def _stay(visit: Visit, channel: Channel | None, put_off: frozenset[Prompt
                     assert_never(put)
         if anyio.current_time() >= leave_at or _held_up(settled, put_off):
             return settled
-        seen = frozenset(prompt.id for prompt in settled.prompts)
+        seen = settled.ids
 
 
 def _held_up(still: Open, put_off: frozenset[PromptId]) -> bool:

@@ -10,12 +10,15 @@ from typing import Any, Protocol
 import anyio
 from pydantic import TypeAdapter
 
+from mcp_server.errors import NoSuchHandle
 from mcp_server.policy.values import Action, CallId, ToolCall
 from mcp_server.policy.verdicts import RulingId, SessionId
-from mcp_server.records import AuditEvent, CallEnded, SessionRecord
+from mcp_server.records import AuditEvent, CallEnded, RunRecord, SessionRecord
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import call_digest
-from mcp_server.sessions.work import Parked
+from mcp_server.sessions.front import Sampling
+from mcp_server.sessions.lookups import child_of
+from mcp_server.sessions.work import AwaitsChild, Parked
 from mcp_server.store.ids import is_id, mint
 from mcp_server.store.protocol import Store
 
@@ -34,6 +37,8 @@ class ClientCall:
     digest: str
     attached: int = 0
     """Requests that wait for it now."""
+    sampling: Sampling | None = None
+    """What the newest of them lends of its client's model; None: it has not said yet."""
     left_at: float = 0.0
     """When the last of them left. Seconds since the epoch."""
     scope: anyio.CancelScope | None = None
@@ -98,6 +103,20 @@ async def was_begun(store: Store, root_id: SessionId, call_id: str) -> bool:
     """Was it permitted already? For a call that is still kept: then it may have been done, in part or whole."""
     log = await store.audit_log(session_id=root_id, limit=LOOK_BACK)
     return any(stored.event.ref == call_id and stored.event.kind == "decision" and stored.event.action is Action.ALLOW for stored in log)
+
+
+async def subject_of(store: Store, call: ClientCall) -> tuple[SessionRecord, RunRecord] | None:
+    """The child that the call is about, and its run, where there is one yet."""
+    if isinstance(call.parked, AwaitsChild) and (run := await store.run(call.parked.run_id)) is not None:
+        session = await store.session(run.session_id, run.principal)
+        return None if session is None else (session, run)
+    task_id = call.call.arguments.get("task_id")
+    if call.call.tool not in ("task_status", "task_cancel") or not isinstance(task_id, str):
+        return None
+    try:
+        return await child_of(store, call.root, task_id)
+    except NoSuchHandle:
+        return None
 
 
 class Lasting(Protocol):

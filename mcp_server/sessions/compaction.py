@@ -34,7 +34,11 @@ class Compaction:
         self._failed_at = 0
 
     async def due(self, session: SessionRecord, entries: Sequence[StoredEntry]) -> Compacted | None:
-        """The entry to store now, at the model's turn. None: it is not time, or it could not be had, and the run goes on as it is."""
+        """The entry to store now, at the model's turn. None: it is not time, or it could not be had, and the run goes on as it is.
+
+        Raises:
+            AnswerAwaited: A client's own model is asked for the summary.
+        """
         limit = self._deployment.limits.context_tokens
         if not is_full(entries, limit) or self._waits(entries):
             return None
@@ -43,7 +47,7 @@ class Compaction:
         if window is None or parts is None:
             return None
         try:
-            compacted = await self._condensed(session, parts, window)
+            compacted = await self._condensed(session, parts, window, entries[-1].seq)
         except ModelError as error:
             self.failure, self._failed_at = str(error), _turns(entries)
             log.warning("a long transcript could not be shortened; the run goes on with all of it", session=session.id, error=str(error))
@@ -54,11 +58,12 @@ class Compaction:
     def _waits(self, entries: Sequence[StoredEntry]) -> bool:
         return bool(self.failure) and _turns(entries) < self._failed_at + PATIENCE
 
-    async def _condensed(self, session: SessionRecord, parts: Cut, window: int) -> Compacted:
+    async def _condensed(self, session: SessionRecord, parts: Cut, window: int, seq: int) -> Compacted:
         text = material(parts, int(FULL * window) * CHARACTERS)
+        chain = tuple(record.id for record in await self._deployment.store.chain(session.id))
         try:
             with anyio.fail_after(BOUND):
-                turn = await job_turn(self._deployment, "compaction", session, text)
+                turn = await job_turn(self._deployment, "compaction", session, text, seq=seq, chain=chain)
         except TimeoutError:
             raise ProviderFailed(f"no summary in {BOUND:g} s") from None
         summary = turn.text.strip()

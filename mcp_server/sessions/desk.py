@@ -15,7 +15,7 @@ from mcp_server.sessions.answers import close_with
 from mcp_server.sessions.callbook import CallBook
 from mcp_server.sessions.clientcalls import ClientCall
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.front import Caller, Ended, Offered, Settled
+from mcp_server.sessions.front import Caller, Ended, ModelAsk, NotSaid, Offered, Said, Sampling, Settled
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.spawning import subagents
@@ -36,6 +36,7 @@ class Desk:
         self._views = Views(deployment, supervisor, self._roots)
         self.book = CallBook(deployment, supervisor, gate, tools, self._roots, self._views)
         supervisor.holders = self._prompt_changed
+        deployment.asks.changed = self._ask_changed
 
     def open(self, group: TaskGroup) -> None:
         """Calls live in `group`."""
@@ -83,7 +84,7 @@ class Desk:
 
     # ---- waiting --------------------------------------------------------------------------------
 
-    async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[PromptId] = ()) -> Settled:
+    async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[str] = ()) -> Settled:
         call = self.book.find(root, call_id)
         until = time.monotonic() + seconds
         while True:
@@ -97,14 +98,14 @@ class Desk:
                 with anyio.move_on_after(left):
                     await bell.wait()
 
-    async def _look(self, call: ClientCall, shown: Sequence[PromptId]) -> Settled | None:
+    async def _look(self, call: ClientCall, shown: Sequence[str]) -> Settled | None:
         call.told = call.fault is not None or call.ended is not None
         if call.fault is not None:
             raise call.fault
         if call.ended is not None:
             return Ended(result=call.ended)
-        current = await self._views.prompts(call)
-        ids = {prompt.id for prompt in current}
+        prompts, turns = await self._views.prompts(call), await self._views.carrying.turns(call)
+        ids = {*(prompt.id for prompt in prompts), *(ask.id for ask in turns)}
         if ids - set(shown) or set(shown) - ids:
             return await self._views.open(call)
         return None
@@ -113,6 +114,33 @@ class Desk:
         """Ring the request that holds it; where none does, those that may carry it."""
         holder = self._views.holder(prompt)
         self._supervisor.wakeups.ring(ORPHANS if holder is None else holder.call.id)
+
+    # ---- turns of the client's own model --------------------------------------------------------
+
+    def lends(self, call_id: CallId, sampling: Sampling) -> None:
+        call = self._views.calls.get(call_id)
+        if call is not None:
+            call.sampling = sampling
+
+    async def put_turn(self, call_id: CallId, ask_id: str) -> bool:
+        return await self._views.carrying.put(call_id, ask_id)
+
+    def turn_wanted(self, ask_id: str) -> bool:
+        return self._deployment.asks.is_open(ask_id)
+
+    def turn_said(self, call_id: CallId, ask_id: str, said: Said | NotSaid) -> None:
+        self._deployment.asks.answer(ask_id, call_id, said)
+
+    def turn_back(self, call_id: CallId, ask_id: str) -> None:
+        self._deployment.asks.back(ask_id, call_id)
+
+    def _ask_changed(self, ask: ModelAsk) -> None:
+        """Wake the run that asked, where it is over; ring the request that holds it, or those that may carry it."""
+        wakeups = self._supervisor.wakeups
+        if not self._deployment.asks.is_open(ask.id):
+            wakeups.over(ask.id)
+        holder = self._views.holder_of(ask.chain)
+        wakeups.ring(*ask.chain, ORPHANS if holder is None else holder.call.id)
 
     def progress(self, call_id: CallId) -> str:
         call = self._views.calls.get(call_id)

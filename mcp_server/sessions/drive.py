@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import anyio
 
-from mcp_server.errors import ModelError
+from mcp_server.errors import AnswerAwaited, ModelError
 from mcp_server.records import (
     AuditEvent,
     Completed,
@@ -21,13 +21,13 @@ from mcp_server.records import (
 from mcp_server.sessions.calling import Calling
 from mcp_server.sessions.compaction import Compaction
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.events import ran
+from mcp_server.sessions.events import answered, ran
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.pulse import Pulse
 from mcp_server.sessions.transcripts import NeedsCalls, NeedsTurn, SaidAll, next_step, refused_in, repeats, turns_of
 from mcp_server.sessions.turns import Turns
-from mcp_server.sessions.work import AwaitsChild, Parked, key_of
+from mcp_server.sessions.work import AwaitsChild, AwaitsModel, AwaitsPerson, Rest, key_of
 
 
 class Drive:
@@ -44,7 +44,7 @@ class Drive:
         self._entries: tuple[StoredEntry, ...] = ()
         """As far as they were read: the transcript only grows."""
 
-    async def advance(self) -> tuple[Parked, ...] | None:
+    async def advance(self) -> tuple[Rest, ...] | None:
         """Go on until the run rests or ends. Returns what it waits for; None: it has ended.
 
         Raises:
@@ -55,12 +55,15 @@ class Drive:
             return await self._hold.end_cancelled(self._hold.run.cancel_requested)
         await self._hold.resume(self._turns.seconds(self._session) or self._deployment.limits.run_seconds)
         with anyio.move_on_after(self._hold.left()):
-            return await self._steps()
+            try:
+                return await self._steps()
+            except AnswerAwaited as awaited:
+                return await self._rest((AwaitsModel(ask_id=awaited.ask_id),))
         # The steps return or raise, so only the clock leads here.
         with anyio.CancelScope(shield=True):
             return await self._hold.end(RunState.EXPIRED, Expired(limit="time", **await self._hold.kept()))
 
-    async def _steps(self) -> tuple[Parked, ...] | None:
+    async def _steps(self) -> tuple[Rest, ...] | None:
         while True:
             entries = await self._read()
             match next_step(entries, frozenset(self._pulse.running)):
@@ -76,9 +79,12 @@ class Drive:
                     looping = frozenset(call.id for call in needed.calls if repeats(entries, self._hold.run.id, call))
                     parked = await self._calling.make(needed, looping)
                     if parked:
-                        waits_for = tuple(key_of(wait) for wait in parked)
-                        await self._hold.save(RunState.WAITING, reason=_waits_for(parked), waits_for=waits_for)
-                        return parked
+                        return await self._rest(parked)
+
+    async def _rest(self, waits: tuple[Rest, ...]) -> tuple[Rest, ...]:
+        stored = tuple(key_of(wait) for wait in waits if not isinstance(wait, AwaitsModel))  # an ask ends with its process
+        await self._hold.save(RunState.WAITING, reason=_waits_for(waits), waits_for=stored)
+        return waits
 
     async def _read(self) -> tuple[StoredEntry, ...]:
         last = self._entries[-1].seq if self._entries else 0
@@ -97,7 +103,8 @@ class Drive:
             await self._hold.end(RunState.FAILED, Failed(error=words, **await self._hold.kept()))
             return False
         self._hold.run = replace(self._hold.run, usage=self._hold.run.usage + turn.usage)
-        happened = self._noted(f"{turn.model} answered: {turn.instead}") if turn.instead else ()
+        noted = answered(turn)
+        happened = self._noted(noted) if noted else ()
         await self._hold.save(RunState.RUNNING, entries=(turn,), happened=happened, synced=False)  # no call is made before a synced write
         return True
 
@@ -122,8 +129,12 @@ class Drive:
         return f"{self._deployment.limits.run_tokens} tokens" if tokens >= self._deployment.limits.run_tokens else None
 
 
-def _waits_for(parked: tuple[Parked, ...]) -> str:
-    children = sum(isinstance(wait, AwaitsChild) for wait in parked)
-    people = len(parked) - children
-    words = [f"{people} answer(s) of a person" if people else "", f"{children} child(ren)" if children else ""]
+def _waits_for(waits: tuple[Rest, ...]) -> str:
+    people = sum(isinstance(wait, AwaitsPerson) for wait in waits)
+    children = sum(isinstance(wait, AwaitsChild) for wait in waits)
+    words = [
+        f"{people} answer(s) of a person" if people else "",
+        f"{children} child(ren)" if children else "",
+        "a turn of the client's own model, which a call of `task` or `task_status` carries to it" if len(waits) > people + children else "",
+    ]
     return "waits for " + " and ".join(word for word in words if word)

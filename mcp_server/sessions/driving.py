@@ -9,7 +9,7 @@ from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.pulse import Pulse
 from mcp_server.sessions.turns import Turns
-from mcp_server.sessions.work import AnyTool, Parked
+from mcp_server.sessions.work import AnyTool, Rest
 
 
 class Driving:
@@ -20,6 +20,6 @@ class Driving:
         self._turns = Turns(deployment, tools)
         self.gate = Gate(deployment, tools, prompting)
 
-    async def advance(self, pulse: Pulse, hold: Hold) -> tuple[Parked, ...] | None:
+    async def advance(self, pulse: Pulse, hold: Hold) -> tuple[Rest, ...] | None:
         """See `Drive.advance`."""
         return await Drive(self._deployment, self.gate, self._turns, pulse, hold).advance()

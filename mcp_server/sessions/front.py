@@ -5,12 +5,14 @@ Calls outlive requests. A request begins or rejoins a call, waits on it as long 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Protocol
 
 from mcp_server.policy.values import CallId
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import Principal
 from mcp_server.records import Answer, CallEnded, Prompt, PromptId, SessionRecord
+from mcp_server.sessions.models.asks import ModelAsk, NotSaid, Said
 from mcp_server.tools.base import ToolSpec
 
 
@@ -21,6 +23,15 @@ class Caller:
     principal: Principal
     workspace: str
     agent: str
+
+
+class Sampling(IntEnum):
+    """What one request's client lends of its own model."""
+
+    NONE = 0
+    TEXT = 1
+    """A model that cannot be given tools."""
+    TOOLS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +54,14 @@ class Open:
     and that the same call again continues."""
     structured: dict[str, Any] | None
     """For tools with an output schema (`task`, `task_status`): the state as it is."""
+    turns: tuple[ModelAsk, ...] = ()
+    """Turns that this request may put to its client's model: of the same sessions as `prompts`, as far as `Front.lends` said
+    that it can. None of them is with another request now."""
+
+    @property
+    def ids(self) -> frozenset[str]:
+        """Of everything that is open, prompts and turns."""
+        return frozenset((*(prompt.id for prompt in self.prompts), *(ask.id for ask in self.turns)))
 
 
 Settled = Ended | Open
@@ -89,8 +108,12 @@ class Front(Protocol):
         """
         ...
 
-    async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[PromptId] = ()) -> Settled:
-        """Wait until the call has ended, or a prompt is open that is not in `shown`, or one of `shown` is open no more,
+    def lends(self, call_id: CallId, sampling: Sampling) -> None:
+        """What the request that is attached to the call lends of its client's model. Until it is said: nothing is known."""
+        ...
+
+    async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[str] = ()) -> Settled:
+        """Wait until the call has ended, or a prompt or a turn is open that is not in `shown`, or one of `shown` is open no more,
         or `seconds` have passed. May be called again after the end: a call is kept until its requests have left.
         """
         ...
@@ -109,6 +132,22 @@ class Front(Protocol):
 
     async def unaskable(self, prompt_id: PromptId, reason: str) -> None:
         """The client declined by itself or gave a nonsense answer: close it as *nobody could be asked*."""
+        ...
+
+    async def put_turn(self, call_id: CallId, ask_id: str) -> bool:
+        """It is put to the client's model now, by this call's request, and by no other meanwhile. False: do not, it is not wanted."""
+        ...
+
+    def turn_wanted(self, ask_id: str) -> bool:
+        """Is it still to be answered? Where not, take it back from the client."""
+        ...
+
+    def turn_said(self, call_id: CallId, ask_id: str, said: Said | NotSaid) -> None:
+        """What the client's model came to. Counts only from the call that put it last, and once."""
+        ...
+
+    def turn_back(self, call_id: CallId, ask_id: str) -> None:
+        """The request could not stay until the answer: another may put it."""
         ...
 
     def progress(self, call_id: CallId) -> str:

@@ -30,6 +30,7 @@ from mcp_server.records import (
 )
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import child_ids
+from mcp_server.sessions.models.client import NOTHING_ASKED, Awaited
 from mcp_server.sessions.refusals import one_line, shortened
 from mcp_server.sessions.smalljobs import small_job
 from mcp_server.sessions.standing import Standing
@@ -75,12 +76,14 @@ class TaskReport(BaseModel):
     result: str | None = None
     error: str | None = None
     waiting_for: list[str] = Field(default_factory=list)
+    model_turns: list[str] = Field(default_factory=list)
+    """Turns that the client's own model is to give: whose, and how each stands."""
     usage: UsageReport
     refused: list[RefusedReport] = Field(default_factory=list[RefusedReport])
 
 
 def task_state(state: RunState, *, asking: bool) -> TaskState:
-    """The five words that a caller sees. `waiting` means for a person: a run whose children work is running."""
+    """The five words that a caller sees. `waiting` means that a person must do something: a run whose children work is running."""
     match state:
         case RunState.QUEUED | RunState.RUNNING | RunState.WAITING:
             return "waiting" if asking else "running"
@@ -92,17 +95,18 @@ def task_state(state: RunState, *, asking: bool) -> TaskState:
             return "cancelled"
 
 
-def report_of(session: SessionRecord, run: RunRecord, prompts: tuple[Prompt, ...] = ()) -> TaskReport:
+def report_of(session: SessionRecord, run: RunRecord, prompts: tuple[Prompt, ...] = (), asked: Awaited = NOTHING_ASKED) -> TaskReport:
     """The run as it stands."""
     result, error = _said(run.outcome)
     return TaskReport(
         task_id=session.id,
-        state=task_state(run.state, asking=bool(prompts)),
+        state=task_state(run.state, asking=bool(prompts) or asked.stuck),
         agent=session.agent,
         title=session.title,
         result=result,
         error=error,
         waiting_for=[waiting_line(prompt) for prompt in prompts],
+        model_turns=list(asked.lines),
         usage=_usage(run.usage),
         refused=[_refused(call) for call in (run.outcome.refused if run.outcome else ())],
     )
@@ -178,6 +182,9 @@ def _summary(report: TaskReport) -> str:
     if report.waiting_for:
         lines.append("waiting for a person:")
         lines.extend(f"- {line}" for line in report.waiting_for)
+    if report.model_turns:
+        lines.append("waiting for a turn of the client's own model:")
+        lines.extend(f"- {line}" for line in report.model_turns)
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ import anyio
 import structlog
 
 from mcp_server.errors import ModelError, ModelNotConfigured
+from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import ModelTurn, RunId, SessionRecord, StoredEntry, TaskGiven
 from mcp_server.sessions.deployment import Deployment, Job
 from mcp_server.sessions.models.base import TurnRequest
@@ -30,12 +31,23 @@ async def small_job(deployment: Deployment, job: Job, session: SessionRecord, te
     return None
 
 
-async def job_turn(deployment: Deployment, job: Job, session: SessionRecord, text: str) -> ModelTurn:
+async def job_turn(
+    deployment: Deployment, job: Job, session: SessionRecord, text: str, *, seq: int = 1, chain: tuple[SessionId, ...] = ()
+) -> ModelTurn:
     """The answer of the job's agent to the text. Bound it yourself.
+
+    Args:
+        deployment: Lends the models.
+        job: Which job.
+        session: Whose job it is.
+        text: What the agent is given.
+        seq: Of the transcript's last entry, where a run comes for the answer again.
+        chain: As in `TurnRequest`: where that run can rest until a client's own model has answered.
 
     Raises:
         ModelNotConfigured: There is no such agent, or no model for it.
         ModelError: It failed.
+        AnswerAwaited: A client's own model is asked for it; not without `chain`.
     """
     rulebook = deployment.rulebook.pinned()
     definition = rulebook.role(job, session.workspace)
@@ -44,7 +56,7 @@ async def job_turn(deployment: Deployment, job: Job, session: SessionRecord, tex
     model = rulebook.model(definition)
     if model is None:
         raise ModelNotConfigured(f"no model is set for agent `{definition.name}`")
-    given = StoredEntry(seq=1, run_id=RunId(""), at=deployment.clock(), entry=TaskGiven(text=text))
+    given = StoredEntry(seq=seq, run_id=RunId(""), at=deployment.clock(), entry=TaskGiven(text=text))
     request = TurnRequest(
         session_id=session.id,
         agent=definition.name,
@@ -56,6 +68,7 @@ async def job_turn(deployment: Deployment, job: Job, session: SessionRecord, tex
         temperature=definition.temperature,
         top_p=definition.top_p,
         options=definition.options,
+        chain=chain,
     )
     return await deployment.backend.turn(request)
 

@@ -22,7 +22,7 @@ from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.pulse import Pulse
 from mcp_server.sessions.wakeups import Wakeups
-from mcp_server.sessions.work import AnyTool, Parked, key_of
+from mcp_server.sessions.work import AnyTool, Rest, key_of
 from mcp_server.store.protocol import Lease
 
 log = structlog.get_logger(__name__)
@@ -137,7 +137,7 @@ class Supervisor:
         lease = await store.claim(run_id, owner=self._deployment.owner, now=self._deployment.clock(), seconds=limits.lease_seconds)
         if lease is None:
             return
-        parked: Sequence[Parked] = ()
+        parked: Sequence[Rest] = ()
         try:
             hold = await self._hold_of(run_id, pulse, lease, good_until)
             if hold is not None:
@@ -159,8 +159,8 @@ class Supervisor:
         hold.good_until = good_until
         return hold
 
-    async def _acting(self, pulse: Pulse, hold: Hold, scope: anyio.CancelScope, lease: Lease) -> Sequence[Parked]:
-        parked: Sequence[Parked] | None = None
+    async def _acting(self, pulse: Pulse, hold: Hold, scope: anyio.CancelScope, lease: Lease) -> Sequence[Rest]:
+        parked: Sequence[Rest] | None = None
         try:
             with scope:
                 async with anyio.create_task_group() as group:
@@ -202,7 +202,7 @@ class Supervisor:
             elif self._stopping:
                 await hold.set_down()
 
-    async def _rest(self, run_id: RunId, parked: Sequence[Parked]) -> None:
+    async def _rest(self, run_id: RunId, parked: Sequence[Rest]) -> None:
         """It waits and holds no task. What was over before it was listened for would be missed: look once more."""
         keys = [key_of(wait) for wait in parked]
         self._await_keys(run_id, keys)
@@ -211,9 +211,11 @@ class Supervisor:
                 self.wakeups.over(key)
 
     async def is_over(self, key: str) -> bool:
-        """Is what this id names over: a prompt that is open no more, a run that has ended?"""
+        """Is what this id names over: a prompt that is open no more, a turn that is answered, a run that has ended?"""
         if key.startswith("prm_"):
             return key not in self.prompting.open_ones
+        if key.startswith(self._deployment.asks.KIND):
+            return not await self._deployment.asks.stands(key, self._deployment.store)
         run = await self._deployment.store.run(RunId(key))
         return run is None or run.state in FINAL
 
@@ -230,6 +232,7 @@ class Supervisor:
             self._activity.pop(run.session_id, None)
 
     async def _tidy(self, run: RunRecord) -> None:
+        self._deployment.asks.drop(run.session_id)
         for prompt in await self._deployment.store.prompts(session_id=run.session_id, state=PromptState.OPEN):
             await self.prompting.close(prompt, PromptState.WITHDRAWN, f"the run that asked has ended ({run.state.value})")
         definitions = self._deployment.rulebook.definitions(run.workspace)

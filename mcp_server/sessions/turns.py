@@ -48,6 +48,7 @@ class Turns:
 
         Raises:
             ModelError: It could not be had.
+            AnswerAwaited: A client's own model is asked for it.
         """
         standing = await standing_of(self._deployment, session)
         definition = standing.definition
@@ -75,6 +76,7 @@ class Turns:
             temperature=definition.temperature,
             top_p=definition.top_p,
             options=definition.options,
+            chain=tuple(record.id for record in standing.records),
         )
         return await self._deployment.backend.turn(request)
 

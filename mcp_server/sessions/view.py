@@ -1,18 +1,18 @@
-"""What a request that waits for a call is shown: the prompts it may carry, and the words to leave with."""
+"""What a request that waits for a call is shown: the prompts and turns it may carry, and the words to leave with."""
 
-from mcp_server.errors import NoSuchHandle
+from collections.abc import Sequence
+
 from mcp_server.policy.values import CallId
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import Prompt, RunRecord, SessionRecord
-from mcp_server.sessions.clientcalls import ClientCall
+from mcp_server.records import Prompt
+from mcp_server.sessions.carrying import Carrying
+from mcp_server.sessions.clientcalls import ClientCall, subject_of
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Open
-from mcp_server.sessions.lookups import child_of
 from mcp_server.sessions.reports import report_of, task_text, unborn, waiting_line
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.trees import prompts_below
-from mcp_server.sessions.work import AwaitsChild
 
 ORPHANS = "orphans"
 """The bell for prompts that no request holds: whoever may carry them looks."""
@@ -35,6 +35,7 @@ class Views:
         self.calls: dict[CallId, ClientCall] = {}
         """Every client's call of this process, by id."""
         self._by_child: dict[SessionId, ClientCall] = {}
+        self.carrying = Carrying(deployment, roots, self.calls, self.holder_of, CARRIERS)
 
     def parked_on(self, call: ClientCall, child: SessionId) -> None:
         """The call waits for this child: the prompts below it are the call's."""
@@ -54,8 +55,12 @@ class Views:
 
     def holder(self, prompt: Prompt) -> ClientCall | None:
         """The attached call whose own prompt it is, itself or through its child. None: no request holds it."""
-        own = (self.calls.get(call_id) for call_id in prompt.calls)
-        above = (self._by_child.get(session_id) for session_id in prompt.chain)
+        return self.holder_of(prompt.chain, prompt.calls)
+
+    def holder_of(self, chain: Sequence[SessionId], calls: Sequence[CallId] = ()) -> ClientCall | None:
+        """The attached call that is one of `calls`, or waits for a session of this path."""
+        own = (self.calls.get(call_id) for call_id in calls)
+        above = (self._by_child.get(session_id) for session_id in chain)
         return next((call for call in (*own, *above) if call is not None and self._shows(call)), None)
 
     def lasts(self, prompt: Prompt) -> bool:
@@ -67,37 +72,19 @@ class Views:
         """Somebody looks at it: through a request that is attached, or by its handle not long ago."""
         return call.attached > 0 or (call.promised and self._deployment.clock() - call.followed_at < FOLLOWED)
 
-    async def _child(self, call: ClientCall) -> RunRecord | None:
-        if not isinstance(call.parked, AwaitsChild):
-            return None
-        return await self._deployment.store.run(call.parked.run_id)
-
     async def open(self, call: ClientCall) -> Open:
         """The call goes on; these are the words to leave with."""
-        prompts = await self.prompts(call)
-        subject = await self._subject(call)
+        prompts, turns = await self.prompts(call), await self.carrying.turns(call)
+        subject = await subject_of(self._deployment.store, call)
         if subject is None:
             mine = tuple(prompt for prompt in prompts if call.call.id in prompt.calls)
             report = unborn(call.root.id, call.call, mine).model_dump(mode="json") if call.call.tool == "task" else None
-            return Open(call_id=call.call.id, prompts=prompts, text=waiting_words(call, prompts), structured=report)
+            return Open(call_id=call.call.id, prompts=prompts, turns=turns, text=waiting_words(call, prompts), structured=report)
         session, run = subject
-        report = report_of(session, run, prompts_below(self._supervisor.prompting.open_ones, session.id))
-        words = f"{task_text(report)}\n{carry_on(call, report.task_id)}"
-        return Open(call_id=call.call.id, prompts=prompts, text=words, structured=report.model_dump(mode="json"))
-
-    async def _subject(self, call: ClientCall) -> tuple[SessionRecord, RunRecord] | None:
-        """The child that the call is about, where there is one yet."""
-        run = await self._child(call)
-        if run is not None:
-            session = await self._deployment.store.session(run.session_id, run.principal)
-            return None if session is None else (session, run)
-        task_id = call.call.arguments.get("task_id")
-        if call.call.tool not in ("task_status", "task_cancel") or not isinstance(task_id, str):
-            return None
-        try:
-            return await child_of(self._deployment.store, call.root, task_id)
-        except NoSuchHandle:
-            return None
+        asked = self._deployment.asks.below(session.id)
+        report = report_of(session, run, prompts_below(self._supervisor.prompting.open_ones, session.id), asked)
+        words = f"{task_text(report)}\n{carry_on(report.task_id, by_itself=not asked.lines)}"
+        return Open(call_id=call.call.id, prompts=prompts, turns=turns, text=words, structured=report.model_dump(mode="json"))
 
     def progress(self, call: ClientCall) -> str:
         """Where the call is now: what its own child, or one below that, was last heard of; for one that polls, any of the caller's."""
@@ -119,6 +106,9 @@ def waiting_words(call: ClientCall, prompts: tuple[Prompt, ...]) -> str:
     )
 
 
-def carry_on(call: ClientCall, task_id: str) -> str:
+def carry_on(task_id: str, *, by_itself: bool) -> str:
     """How the model goes on from a task that has not ended."""
-    return f'It goes on by itself. Poll it with task_status(task_id="{task_id}", wait_seconds=30), or make the same call again.'
+    poll = f'task_status(task_id="{task_id}", wait_seconds=30)'
+    if by_itself:
+        return f"It goes on by itself. Poll it with {poll}, or make the same call again."
+    return f"It goes on only while such a call is open, which carries its turns to this client's own model: call {poll} until it has ended."

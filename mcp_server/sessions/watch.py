@@ -34,6 +34,7 @@ class Watch:
 
     async def _look(self) -> None:
         await self._supervisor.prompting.lapse()
+        self._deployment.asks.lapse(self._deployment.limits.unasked_seconds)
         changed = await self._deployment.store.changed_elsewhere()
         if changed != self._seen:
             await self._catch_up()
@@ -45,8 +46,12 @@ class Watch:
     async def _catch_up(self) -> None:
         store, wakeups = self._deployment.store, self._supervisor.wakeups
         await self._supervisor.prompting.refresh()
-        for key in await store.over(tuple(wakeups.awaited)):
+        asked = [key for key in wakeups.awaited if self._deployment.asks.is_open(key)]  # the store knows nothing of them
+        for key in await store.over(tuple(wakeups.awaited.difference(asked))):
             wakeups.over(key)
+        for key in asked:
+            if await self._supervisor.is_over(key):
+                wakeups.over(key)
         for run_id in await store.runs_to_cancel(self._deployment.workspaces):
             self._supervisor.end_here(run_id)
         wakeups.ring_all()

@@ -57,16 +57,29 @@ class AwaitsChild:
     run_id: RunId
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AwaitsModel:
+    """No call, but the run itself waits: for a turn of a client's own model."""
+
+    ask_id: str
+
+
 Parked = AwaitsPerson | AwaitsChild
+"""What a call may wait for."""
+
+Rest = Parked | AwaitsModel
+"""What a run may wait for."""
 
 
-def key_of(parked: Parked) -> str:
-    """The id whose end a parked call waits for."""
+def key_of(parked: Rest) -> str:
+    """The id whose end is waited for."""
     match parked:
         case AwaitsPerson(prompt_id=prompt_id):
             return prompt_id
         case AwaitsChild(run_id=run_id):
             return run_id
+        case AwaitsModel(ask_id=ask_id):
+            return ask_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,6 @@ COMPOSERS = {f"{PACKAGE}.app"}
 WIDER = {
     f"{PACKAGE}.sessions.desk": 16,
     f"{PACKAGE}.sessions.supervisor": 13,
-    f"{PACKAGE}.sessions.view": 13,
     f"{PACKAGE}.shell.reading": 13,
 }
 """Known gaps: the doors where all parts of a call meet. Each may come down to WIDEST and out of this list, none may grow."""

@@ -28,7 +28,8 @@ from mcp_server.records import (
     Subject,
     TextPart,
 )
-from mcp_server.sessions.front import Caller, Ended, Offered, Open, Settled
+from mcp_server.sessions.front import Caller, Ended, Offered, Open, Sampling, Settled
+from mcp_server.sessions.models.asks import NotSaid, Said
 from mcp_server.tools.base import ToolSpec
 
 
@@ -133,7 +134,7 @@ class ScriptedFront:
         call.attached += 1
         return call.id
 
-    async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[PromptId] = ()) -> Settled:
+    async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[str] = ()) -> Settled:
         call = self.calls[call_id]
         with anyio.move_on_after(seconds):
             while call.result is None and {prompt.id for prompt in self._open_for(call)} == set(shown):
@@ -161,6 +162,21 @@ class ScriptedFront:
     async def unaskable(self, prompt_id: PromptId, reason: str) -> None:
         if (entry := self.prompts.get(prompt_id)) is not None:
             self._close(entry, PromptState.UNASKABLE, reason=reason)
+
+    def lends(self, call_id: CallId, sampling: Sampling) -> None:
+        """Nothing here asks a client's model."""
+
+    async def put_turn(self, call_id: CallId, ask_id: str) -> bool:
+        return False
+
+    def turn_wanted(self, ask_id: str) -> bool:
+        return False
+
+    def turn_said(self, call_id: CallId, ask_id: str, said: Said | NotSaid) -> None:
+        """As above."""
+
+    def turn_back(self, call_id: CallId, ask_id: str) -> None:
+        """As above."""
 
     def progress(self, call_id: CallId) -> str:
         return f"{self.calls[call_id].tool} goes on"

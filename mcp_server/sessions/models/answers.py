@@ -1,25 +1,21 @@
 """From pydantic-ai's answer to a stored turn."""
 
 import json
-import re
 from dataclasses import replace
 from typing import cast
 
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 
 from mcp_server.errors import AnswerWithheld
-from mcp_server.policy.values import CallId, ToolCall
+from mcp_server.policy.values import ToolCall
 from mcp_server.records import ModelTurn, Usage
-from mcp_server.sessions.models.base import MALFORMED, TurnRequest
-from mcp_server.sessions.models.call_ids import call_id
+from mcp_server.sessions.models.base import CUT_OFF, MALFORMED, TurnRequest
+from mcp_server.sessions.models.call_ids import fresh_ids
 from mcp_server.sessions.models.history import renamed
 from mcp_server.sessions.models.scrub import scrubbed
 
 LONGEST_MALFORMED = 2_000
 """Characters kept of arguments that are no JSON object: enough for the model to see its mistake."""
-
-CUT_OFF = "[cut off: the limit on the length of one answer was reached]"
-"""Added to an answer that the provider cut off, so that a part of it does not pass for the whole."""
 
 FILTERED = "[cut off: the provider's content filter stopped the answer here]"
 """The same where its filter did."""
@@ -43,7 +39,7 @@ def turn_of(response: ModelResponse, request: TurnRequest, window: int | None = 
         raise AnswerWithheld(f"the provider held the answer back: {_refusal(response)}")
     if not parts and (note := _CUT.get(response.finish_reason or "")):
         text = f"{text}\n{note}" if text else note
-    ids = _ids(parts, request)
+    ids = fresh_ids([part.tool_call_id for part in parts], request)
     calls = tuple(ToolCall(id=id, tool=part.tool_name, arguments=_arguments(part)) for id, part in zip(ids, parts, strict=True))
     usage = replace(usage_of(response), tool_calls=len(calls))
     opaque = ModelMessagesTypeAdapter.dump_json([renamed(response, ids)]).decode()
@@ -102,17 +98,3 @@ def _arguments(part: ToolCallPart) -> dict[str, object]:
         return part.args_as_dict(raise_if_invalid=True)
     except (ValueError, AssertionError):
         return {MALFORMED: str(part.args)[:LONGEST_MALFORMED]}
-
-
-def _ids(parts: list[ToolCallPart], request: TurnRequest) -> tuple[CallId, ...]:
-    """The provider's ids where they are of use, else new ones."""
-    turns = [stored.entry for stored in request.transcript if isinstance(stored.entry, ModelTurn)]
-    taken = {call.id for turn in turns for call in turn.calls}
-    ids: list[CallId] = []
-    for place, part in enumerate(parts):
-        id = CallId(part.tool_call_id)
-        if id in taken or not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", id):
-            id = call_id(request, place)
-        taken.add(id)
-        ids.append(id)
-    return tuple(ids)

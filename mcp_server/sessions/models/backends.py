@@ -1,15 +1,16 @@
 """The one `ModelBackend` of a process: looks at the model string and passes the turn on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import assert_never
 
 from mcp_server.errors import ModelNotConfigured
 from mcp_server.records import ModelTurn
 from mcp_server.sessions.models.base import TurnRequest
+from mcp_server.sessions.models.client import ClientModel
 from mcp_server.sessions.models.endpoints import library_missing
-from mcp_server.sessions.models.names import ProviderModel, ScriptedModel, parse_model
+from mcp_server.sessions.models.names import ClientsModel, ProviderModel, ScriptedModel, parse_model
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 
@@ -23,6 +24,7 @@ class Backends:
 
     scripted: ScriptedBackend
     provider: ProviderBackend
+    client: ClientModel = field(default_factory=ClientModel)
 
     async def turn(self, request: TurnRequest) -> ModelTurn:
         """As `ModelBackend.turn`."""
@@ -32,6 +34,8 @@ class Backends:
                 return await self.scripted.turn(request, name)
             case ProviderModel():
                 return await self.provider.turn(request, name)
+            case ClientsModel():
+                return await self.client.turn(request, name)
             case _:
                 assert_never(name)
 
@@ -50,6 +54,8 @@ class Backends:
             case ProviderModel():
                 self.provider.endpoint(name)
                 _installed(name.provider)
+            case ClientsModel():
+                self.client.check(agent)
             case _:
                 assert_never(name)
 

@@ -28,7 +28,7 @@ class TurnRequest:
     session_id: SessionId
     agent: str
     model: str
-    """`provider:model`, or `scripted:<file>`."""
+    """`provider:model`, `scripted:<file>`, or `client`."""
     fallback: str | None = None
     """The model that is asked where that one fails for good."""
     system: str
@@ -37,11 +37,18 @@ class TurnRequest:
     temperature: float | None = None
     top_p: float | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    chain: tuple[SessionId, ...] = ()
+    """The sessions from the root down to this one, where its run can rest until a client's own model has answered.
+    Empty: it cannot, so no client is asked."""
 
 
 MALFORMED = "__malformed__"
 """The one key of a call's arguments where the model sent something that is no JSON object; the value is what it sent,
 shortened. Never an argument of a tool: the gate refuses such a call as malformed, with words that the model can act on."""
+
+
+CUT_OFF = "[cut off: the limit on the length of one answer was reached]"
+"""Added to an answer that was cut off, so that a part of it does not pass for the whole."""
 
 
 class ModelBackend(Protocol):
@@ -54,5 +61,6 @@ class ModelBackend(Protocol):
             ModelNotConfigured: Nothing is set for this model string, or its extra is missing; says what to do.
             ProviderFailed: The provider failed; the text holds no secret.
             ScriptFault: A scripted model ran past its script or missed an `expect`.
+            AnswerAwaited: A client's own model is asked; ask again when it has answered.
         """
         ...

@@ -9,7 +9,7 @@ import structlog
 from mcp_server.errors import AnswerWithheld, ModelNotConfigured, ProviderFailed
 from mcp_server.records import ModelTurn
 from mcp_server.sessions.models.base import ModelBackend, TurnRequest
-from mcp_server.sessions.models.names import ProviderModel, option_prefix, parse_model
+from mcp_server.sessions.models.names import ProviderModel, is_client, option_prefix, parse_model
 
 log = structlog.get_logger(__name__)
 
@@ -43,7 +43,8 @@ class Fallback:
                 raise
             except (ProviderFailed, ModelNotConfigured) as error:
                 why = str(error)
-            self.resting[request.model] = (self.clock() + REST, why)
+            if not is_client(request.model):  # the next request's client may well answer
+                self.resting[request.model] = (self.clock() + REST, why)
             log.warning("a model failed; its fallback answers", agent=request.agent, fallback=request.fallback, why=why)
         return await self._instead(request, request.fallback, why)
 

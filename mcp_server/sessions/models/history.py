@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, assert_never
@@ -28,9 +27,7 @@ from mcp_server.records import CallEnded, CallStarted, Compacted, Ending, ImageP
 from mcp_server.records import TextPart as StoredText
 from mcp_server.sessions.condensed import in_view
 from mcp_server.sessions.models.base import MALFORMED, TurnRequest
-
-LEFT_OPEN = "No result: the run ended before this call did. Its outcome is unknown."
-"""What the model is told of a call that an earlier run of its session left without a result."""
+from mcp_server.sessions.models.wording import LEFT_OPEN, sound, wire_name
 
 
 def messages_of(request: TurnRequest) -> list[ModelMessage]:
@@ -61,16 +58,6 @@ def messages_of(request: TurnRequest) -> list[ModelMessage]:
     if not told:
         raise ModelError("the model was asked for a turn, but there is nothing for it to answer")
     return [*messages, _asked(told, request.system)]
-
-
-def sound(text: str) -> str:
-    """`text` without the halves of characters that invalid input leaves behind and no provider takes."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def wire_name(tool: str) -> str:
-    """A tool's name as every provider takes it. Differs only where a model made up a name that is none."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", tool)[:64] or "unknown"
 
 
 def renamed(response: ModelResponse, ids: tuple[CallId, ...]) -> ModelResponse:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from mcp_server.errors import ModelNotConfigured
 
 SCRIPTED = "scripted:"
-FORMS = "`provider:model` (for example `anthropic:claude-sonnet-5`) or `scripted:<file>`"
+CLIENT = "client"
+FORMS = "`provider:model` (for example `anthropic:claude-sonnet-5`), `scripted:<file>` or `client`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +26,15 @@ class ProviderModel:
     model: str
 
 
-ModelName = ScriptedModel | ProviderModel
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientsModel:
+    """Turns come from the model of whichever client carries them."""
+
+    hint: str | None
+    """A model's name, or a part of one, that the client may go by."""
+
+
+ModelName = ScriptedModel | ProviderModel | ClientsModel
 
 
 def parse_model(text: str, agent: str) -> ModelName:
@@ -44,10 +53,17 @@ def parse_model(text: str, agent: str) -> ModelName:
         if not file:
             raise ModelNotConfigured(f"the model `{text}` of agent `{agent}` names no file: write `scripted:<file>`")
         return ScriptedModel(file=file)
+    if is_client(text):
+        return ClientsModel(hint=text.removeprefix(CLIENT).removeprefix(":").strip() or None)
     match = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9_.-]*)[:/](\S+)", text)
     if match is None:
         raise ModelNotConfigured(f"`{text[:100]}` (model of agent `{agent}`) names no provider and model: write {FORMS}")
     return ProviderModel(provider=match[1].lower(), model=match[2])
+
+
+def is_client(text: str) -> bool:
+    """Does a model string name the client's own model?"""
+    return text.strip() == CLIENT or text.strip().startswith(f"{CLIENT}:")
 
 
 def option_prefix(provider: str) -> str:

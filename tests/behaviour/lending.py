@@ -1,0 +1,106 @@
+"""A client that lends its own model, beside a person or without: connected in any cell, as `world.connect` connects the others."""
+
+import os
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+import anyio
+from mcp.client.client import Client
+from mcp.client.session import ClientRequestContext
+from mcp.client.stdio import StdioServerParameters
+from mcp.server.lowlevel.server import Server
+from mcp_types import (
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    CreateMessageResultWithTools,
+    ErrorData,
+    SamplingCapability,
+    SamplingToolsCapability,
+)
+
+from mcp_server.app import Running, running
+from mcp_server.protocol.lines import Line
+from mcp_server.sessions.deployment import Limits
+from mcp_server.settings.values import Flags
+from tests.behaviour.world import Connected, World
+from tests.protocol.connect import Cell, Person, command, served_http
+
+Reply = CreateMessageResult | CreateMessageResultWithTools | ErrorData
+Speak = Callable[[CreateMessageRequestParams], Awaitable[Reply]]
+
+
+class OwnModel:
+    """The model that a client lends: answers as its function does, and keeps every request. `tools`: whether it can be given any."""
+
+    def __init__(self, speak: Speak, *, tools: bool = True) -> None:
+        self.speak = speak
+        self.tools = tools
+        self.asked: list[CreateMessageRequestParams] = []
+        self.withdrawn = 0
+        self._seen = anyio.Event()
+
+    async def __call__(self, context: ClientRequestContext, params: CreateMessageRequestParams) -> Reply:
+        self.asked.append(params)
+        self._seen.set()
+        try:
+            return await self.speak(params)
+        except anyio.get_cancelled_exc_class():
+            self.withdrawn += 1
+            raise
+
+    async def is_asked(self) -> None:
+        """Wait for the first request."""
+        await self._seen.wait()
+
+    @property
+    def declared(self) -> SamplingCapability:
+        return SamplingCapability(tools=SamplingToolsCapability() if self.tools else None)
+
+
+def _client(target: Server[Line] | str | StdioServerParameters, cell: Cell, model: OwnModel | None, person: Person | None) -> Client:
+    return Client(
+        target,
+        mode="legacy" if cell.era == "2025-11-25" else "auto",
+        sampling_callback=model,
+        sampling_capabilities=None if model is None else model.declared,
+        elicitation_callback=person,
+        read_timeout_seconds=20,
+    )
+
+
+@asynccontextmanager
+async def lent(
+    world: World,
+    cell: Cell,
+    model: OwnModel | None = None,
+    *,
+    person: Person | None = None,
+    limits: Callable[[Limits], Limits] = lambda limits: limits,
+) -> AsyncGenerator[Connected]:
+    """A connected client that lends this model; None: it lends none."""
+    store = world.store()
+    try:
+        if cell.transport == "stdio":
+            async with _client(command(*world.command_line), cell, model, person) as client:
+                yield _found(client, cell, Connected(client=client, store=store, parts=None))
+            return
+        served = running(workspace=world.workspace, places=world.places, flags=Flags(), environment=os.environ, limits=limits)
+        async with served as parts, _near(parts, cell, model, person) as client:
+            yield _found(client, cell, Connected(client=client, store=store, parts=parts))
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def _near(parts: Running, cell: Cell, model: OwnModel | None, person: Person | None) -> AsyncGenerator[Client]:
+    if cell.transport == "memory":
+        async with _client(parts.server, cell, model, person) as client:
+            yield client
+        return
+    async with served_http(parts.server) as url, _client(url, cell, model, person) as client:
+        yield client
+
+
+def _found(client: Client, cell: Cell, connected: Connected) -> Connected:
+    assert client.protocol_version == cell.era, "the client fell back to another era"
+    return connected
