@@ -14,9 +14,8 @@ from mcp_server.cli.shown import find_one, path_of, short
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import FINAL, RunRecord
+from mcp_server.records import FINAL, AuditEvent, RunRecord
 from mcp_server.sessions.events import ran
-from mcp_server.sessions.trees import unfinished_below
 from mcp_server.store.protocol import Store
 
 BY = "the person, with `remit cancel`"
@@ -51,16 +50,19 @@ def cancel(session_id: str) -> None:
 
 
 async def ask_to_end(store: Store, top: SessionId) -> tuple[RunRecord, ...]:
-    """Ask every unfinished run from there down, parents first, so that none starts a child that is missed. Those asked already count."""
-    asked: dict[str, RunRecord] = {}
-    while fresh := [run for run in await unfinished_below(store, top) if run.id not in asked]:
-        for run in fresh:
-            asked[run.id] = run
-            if run.cancel_requested is None:
-                await store.request_cancel(run.id, BY)
-                path = tuple(one.agent for one in await store.chain(run.session_id))
-                await store.audit((ran(time.time(), run, path, f"asked to end by {BY}"),))
-    return tuple(asked.values())
+    """Ask every unfinished run from there down. Those that were asked before count as well."""
+    asked: list[RunRecord] = []
+    events: list[AuditEvent] = []
+    for run_id in await store.request_cancel_below(top, BY):
+        run = await store.run(run_id)
+        if run is None:
+            continue
+        asked.append(run)
+        if run.cancel_requested == BY:
+            path = tuple(one.agent for one in await store.chain(run.session_id))
+            events.append(ran(time.time(), run, path, f"asked to end by {BY}"))
+    await store.audit(events)
+    return tuple(asked)
 
 
 async def _left(store: Store, asked: Sequence[RunRecord]) -> tuple[RunRecord, ...]:

@@ -10,7 +10,7 @@ from mcp_server.cli.shown import cost_of, elapsed_of, short
 from mcp_server.cli.state import ME
 from mcp_server.cli.table import table
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import FINAL, ApprovalSubject, Prompt, PromptState, QuestionSubject, RunRecord, SessionRecord, Usage
+from mcp_server.records import FINAL, ApprovalSubject, Prompt, PromptState, QuestionSubject, RunRecord, SessionRecord, Spent
 from mcp_server.store.protocol import Store
 
 ALL_OF_THEM = 100_000
@@ -29,6 +29,8 @@ class Listed:
     session: SessionRecord
     run: RunRecord | None
     prompts: tuple[Prompt, ...] = ()
+    spent: Spent | None = None
+    """For a root: what its whole tree has used, folded away or not."""
 
     @property
     def state(self) -> str:
@@ -74,14 +76,6 @@ class Forest:
 
         return walk(None, 0)
 
-    def usage(self, top: SessionId) -> Usage:
-        """What every shown session of a tree has used so far."""
-        total = Usage()
-        for one in self.listed:
-            if one.run is not None and one.session.root_id == top:
-                total += one.run.usage
-        return total
-
 
 async def read_forest(store: Store, *, workspace: str | None, limit: int, finished: bool) -> Forest:
     """What goes on, with its ancestors; with `finished` also the newest `limit` of everything else, with theirs."""
@@ -94,15 +88,18 @@ async def read_forest(store: Store, *, workspace: str | None, limit: int, finish
         asked.setdefault(prompt.session_id, []).append(prompt)
 
     def seen(one: SessionRecord) -> Listed:
-        return Listed(session=one, run=runs.get(one.id), prompts=tuple(asked.get(one.id, ())))
+        return Listed(session=one, run=runs.get(one.id), prompts=tuple(asked.get(one.id, ())), spent=spent.get(one.id))
 
     now = time.time()
+    spent: dict[SessionId, Spent] = {}
     newest = set(list(everyone)[:limit]) if finished else set[SessionId]()
     busy = {one.id for one in everyone.values() if (one.parent_id is None or one.id in runs) and seen(one).goes_on(now)}
     shown = {above for chosen in busy | newest for above in _up(everyone, chosen)}
     for identity in shown - set(runs):
         if (run := await store.latest_run(identity)) is not None:
             runs[identity] = run
+    for identity in (one for one in shown if everyone[one].parent_id is None):
+        spent[identity] = await store.spent(root_id=identity)
     hidden = (one for one in everyone.values() if one.id not in shown)
     folded = Counter(one.parent_id if one.parent_id in shown else None for one in hidden)
     return Forest(listed=tuple(seen(one) for one in everyone.values() if one.id in shown), folded=folded)
@@ -120,7 +117,7 @@ def lines_of(forest: Forest, now: float) -> list[str]:
     for depth, one in forest.tree():
         lead = "  " * depth + ("└ " if depth else "")
         if isinstance(one, Listed):
-            rows.append((f"{lead}{one.session.agent}", *_cells(forest, one, now)))
+            rows.append((f"{lead}{one.session.agent}", *_cells(one, now)))
         else:
             rows.append((f"{lead}{one} finished", "", "", "", "", ""))
     apart = forest.folded.get(None, 0)
@@ -130,9 +127,8 @@ def lines_of(forest: Forest, now: float) -> list[str]:
     return [*table(HEADS, rows).split("\n"), *(["", more] if more else [])]
 
 
-def _cells(forest: Forest, one: Listed, now: float) -> tuple[str, ...]:
-    usage = one.run.usage if one.run is not None else forest.usage(one.session.root_id) if one.session.parent_id is None else Usage()
-    return one.state, elapsed_of(_ended(one, now) - _began(one)), _tokens(usage), short(one.session.id), about(one)
+def _cells(one: Listed, now: float) -> tuple[str, ...]:
+    return one.state, elapsed_of(_ended(one, now) - _began(one)), _tokens(one), short(one.session.id), about(one)
 
 
 def _began(one: Listed) -> float:
@@ -145,7 +141,11 @@ def _ended(one: Listed, now: float) -> float:
     return one.session.ended_at or now
 
 
-def _tokens(usage: Usage) -> str:
+def _tokens(one: Listed) -> str:
+    if one.run is None:
+        spent = one.spent or Spent()
+        return f"{spent.tokens}{f' (${spent.cost:.4f})' if spent.cost else ''}" if spent.tokens else ""
+    usage = one.run.usage
     tokens = usage.input_tokens + usage.output_tokens
     cost = f" ({cost_of(usage)})" if usage.cost is not None else ""
     return f"{tokens}{cost}" if tokens else ""
@@ -183,6 +183,7 @@ def as_object(one: Listed, folded: int = 0) -> Mapping[str, Any]:
         "cancel_requested": run.cancel_requested if run else None,
         "background": run.background if run else False,
         "usage": asdict(run.usage) if run else None,
+        "tree_spent": asdict(one.spent) if one.spent else None,
         "asks": [{"prompt": prompt.id, "wants": wanted(prompt)} for prompt in one.prompts],
         "folded": folded,
         "created_at": session.created_at,
