@@ -2,7 +2,7 @@
 # `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format check campaign bench clients inspector typescript docs lock clean
+.PHONY: help demo test lint format check campaign conformance bench clients inspector typescript suite docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 CONSTRAINTS := .ci/constraints.txt
 INSPECTOR := build/inspector
 TYPESCRIPT := build/typescript
+SUITE := build/conformance
 TESTS ?= tests
 FACTOR ?= 50
 
@@ -24,11 +25,13 @@ help:
 	@echo 'make lint       ruff and pyright'
 	@echo 'make check      what continuous integration runs: lint, then test, nothing skipped'
 	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell, into docs/campaigns.md'
+	@echo 'make conformance the official suite against the server, into docs/conformance.md'
 	@echo 'make bench      what Remit costs beside its peers, into docs/benchmarks.md'
 	@echo 'make format     put the layout of the code right'
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
 	@echo 'make typescript what the TypeScript client needs, into build/'
-	@echo 'make clients    both'
+	@echo 'make suite      the official conformance suite, into build/'
+	@echo 'make clients    all three'
 	@echo 'make docs       the documents as a site, into build/docs/site'
 	@echo 'make lock       take the newest versions that pyproject.toml allows into $(CONSTRAINTS)'
 	@echo 'make clean      remove what these commands made'
@@ -61,11 +64,16 @@ bench: $(VENV)/.dev
 	@$(PIP) install --group bench
 	@$(BIN)/python -m benchmarks
 
-clients: inspector typescript
+clients: inspector typescript suite
 
 inspector: $(INSPECTOR)/.installed
 
 typescript: $(TYPESCRIPT)/.installed
+
+suite: $(SUITE)/.installed
+
+conformance: suite
+	@$(BIN)/python -m tests.conformance
 
 docs: $(VENV)/.dev
 	@$(BIN)/python docs/site/build.py build/docs
@@ -101,4 +109,9 @@ $(TYPESCRIPT)/.installed: $(VENV)/.dev client_examples/typescript/package.json
 	@mkdir -p $(TYPESCRIPT)
 	@cp client_examples/typescript/package.json $(TYPESCRIPT)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-package-lock --no-audit --no-fund --ignore-scripts --prefix $(TYPESCRIPT)
+	@touch $@
+
+$(SUITE)/.installed: $(VENV)/.dev
+	@mkdir -p $(SUITE)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-save --no-audit --no-fund --ignore-scripts --prefix $(SUITE) '@modelcontextprotocol/conformance@0.2.0-alpha.12'
 	@touch $@

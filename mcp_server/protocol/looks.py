@@ -64,7 +64,7 @@ class Looks:
         """`resources/subscribe`, up to 2025-11-25."""
         line = line_of(ctx, self._front, self._timing)
         if line is None:
-            raise not_yours(ctx)
+            raise not_yours(ctx, str(params.uri))
         return await self._subscribers.subscribe(ctx, params, line)
 
     async def unsubscribe(self, ctx: Request, params: UnsubscribeRequestParams) -> EmptyResult:

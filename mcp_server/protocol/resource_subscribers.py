@@ -66,7 +66,7 @@ class Subscribers:
         try:
             await marks.add(params.uri)
         except NoSuchHandle:
-            raise not_yours(ctx) from None
+            raise not_yours(ctx, str(params.uri)) from None
         return EmptyResult()
 
     async def unsubscribe(self, ctx: Request, params: UnsubscribeRequestParams, line: Line) -> EmptyResult:

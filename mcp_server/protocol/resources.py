@@ -68,9 +68,10 @@ def read_address(uri: str) -> Address | None:
     return None if found is None else Address(session=found[1], transcript=found[2] is not None)
 
 
-def not_yours(ctx: Request) -> MCPError:
+def not_yours(ctx: Request, uri: str) -> MCPError:
     """The one answer to what is foreign, unknown or malformed."""
-    return MCPError(INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else NOT_FOUND, str(NoSuchHandle("session")))
+    code = INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else NOT_FOUND
+    return MCPError(code, str(NoSuchHandle("session")), {"uri": uri})
 
 
 class Resources:
@@ -97,11 +98,11 @@ class Resources:
         """
         address = read_address(params.uri)
         if address is None:
-            raise not_yours(ctx)
+            raise not_yours(ctx, str(params.uri))
         try:
             text = await document(self._sight, self._caller_of(ctx), address)
         except NoSuchHandle:
-            raise not_yours(ctx) from None
+            raise not_yours(ctx, str(params.uri)) from None
         return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=JSON, text=text)])
 
 
