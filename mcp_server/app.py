@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -137,7 +138,7 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     group.start_soon(parts.promised.watch)
     group.start_soon(parts.looks.run)
     if parts.deployment.enclosing is not None:
-        group.start_soon(to_thread.run_sync, parts.deployment.enclosing.tidy)
+        group.start_soon(partial(to_thread.run_sync, parts.deployment.enclosing.prepare, abandon_on_cancel=True))
 
 
 @asynccontextmanager

@@ -82,8 +82,20 @@ class Enclosing:
     def _sandbox(self) -> Sandbox:
         return choose(self._wish, private_folder(self._places.state))
 
-    def tidy(self) -> None:
-        """Take away what a crash left, and the temporary folders that nobody has used for long. May be called from any thread."""
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What lines run in, as far as it is known by now."""
+        found: Sandbox | None = self.__dict__.get("_sandbox")
+        return ("the sandbox is being tried on this machine; ask again",) if found is None else found.words()
+
+    def prepare(self) -> None:
+        """When a server starts: take away what a crash left and temporary folders that nobody has used for long, and try what there is.
+        May be called from any thread.
+        """
+        self._tidy()
+        _ = self.sandbox
+
+    def _tidy(self) -> None:
         if sys.platform == "linux":
             Placeholders(self._places.state / PLACEHOLDERS).sweep()
         folder = self._places.cache / TEMPORARY

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 
-from anyio import to_thread
 from pydantic import BaseModel, ConfigDict
 
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import Action, LayerKind, Request
 from mcp_server.records import RulingRecord, TextPart
-from mcp_server.sandbox.choice import Sandbox
 from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.work import SessionContext
 from mcp_server.tools.base import Hints, ToolResult, ToolSpec
@@ -90,13 +88,8 @@ class SessionInfo:
 
     async def run(self, arguments: InfoArguments, context: SessionContext) -> ToolResult:
         """Tell."""
-        sandbox = () if self._enclosing is None else (await to_thread.run_sync(_sandbox_of, self._enclosing)).words()
-        report = info_of(context, sandbox)
+        report = info_of(context, () if self._enclosing is None else self._enclosing.words)
         return ToolResult(parts=(TextPart(text=info_text(report)),), structured=report.model_dump(mode="json"))
-
-
-def _sandbox_of(enclosing: Enclosing) -> Sandbox:
-    return enclosing.sandbox
 
 
 def info_of(context: SessionContext, sandbox: Sequence[str] = ()) -> InfoReport:
