@@ -2,20 +2,19 @@
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import ValidationError
 
+from mcp_server.cli.enclosing import Enclose
 from mcp_server.cli.members import Cast
 from mcp_server.errors import RemitError
 from mcp_server.policy.chain import Member
 from mcp_server.policy.values import PathValue, PlainValue, Request, SpawnValue
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.policy.widening import widening
-from mcp_server.sandbox.derive import Approval
-from mcp_server.sandbox.enclosing import Enclosure
 from mcp_server.store.protocol import Store
 from mcp_server.tools.base import Tool, ToolContext
 from mcp_server.tools.builtin import builtin_tools
@@ -42,7 +41,15 @@ class NotACall(RemitError):
     """What was typed is no call of a tool."""
 
 
-Enclose = Callable[[Approval], Enclosure]
+def asking(
+    tool: str, value: str, stage: Cast, chain: tuple[Member, ...], enclose: Enclose
+) -> Callable[[Store], Coroutine[Any, Any, tuple[Request, ...]]]:
+    """What the call would ask, once a store is there to be lent; see `requests_for`."""
+
+    async def asked(store: Store) -> tuple[Request, ...]:
+        return requests_for(tool, value, stage, chain, store, enclose)
+
+    return asked
 
 
 def requests_for(

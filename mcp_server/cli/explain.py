@@ -1,15 +1,14 @@
 """`remit explain`: what the rules say of a call, every opinion, and what would change it. Decides as the gate does, runs nothing."""
 
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from mcp_server.app import harmless
-from mcp_server.cli.asking import requests_for
+from mcp_server.cli.asking import asking
+from mcp_server.cli.enclosing import enclose_for
 from mcp_server.cli.here import here, workspace_option
 from mcp_server.cli.members import cast_of
 from mcp_server.cli.shown import path_of
@@ -18,10 +17,8 @@ from mcp_server.cli.table import safe, table
 from mcp_server.policy.chain import Authority, authority
 from mcp_server.policy.decide import decide
 from mcp_server.policy.explain import changes_of, sentence
-from mcp_server.policy.values import Mode, Request
+from mcp_server.policy.values import Mode
 from mcp_server.policy.verdicts import Opinion, ValueVerdict, Verdict
-from mcp_server.sandbox.enclosing import Enclosing
-from mcp_server.store.protocol import Store
 
 
 @click.command()
@@ -47,14 +44,8 @@ def explain(chain: str, tool: str, value: str, workspace: Path, mode: str | None
     members = cast.chain(names, Mode(mode) if mode else place.settings.mode)
 
     held = authority(members, place.settings.commons)
-    enclosing = Enclosing(place.settings.sandbox, place.places, harmless(os.environ))
 
-    async def asked(store: Store) -> tuple[Request, ...]:
-        return requests_for(
-            tool, value, cast, members, store, lambda approval: enclosing.enclosure(held, str(place.workspace), "explain", approval)
-        )
-
-    verdict = decide(held, with_store(asked))
+    verdict = decide(held, with_store(asking(tool, value, cast, members, enclose_for(place, held))))
     if as_json:
         click.echo(json.dumps(_as_json(names, tool, value, held, verdict), ensure_ascii=False, indent=2))
     else:

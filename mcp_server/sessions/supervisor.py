@@ -226,6 +226,7 @@ class Supervisor:
             if run is None or run.state not in FINAL:
                 return
             await self._tidy(run)
+            self._deployment.background.end(run.session_id)
             self.wakeups.forget(run_id)
             self.wakeups.over(run_id)
             self.wakeups.ring(run.session_id)

@@ -3,20 +3,14 @@
 import os
 import shutil
 
-from mcp_server.tools.apply_patch import ApplyPatchTool
 from mcp_server.tools.background import Background
 from mcp_server.tools.base import Tool
 from mcp_server.tools.bash import BashTool
 from mcp_server.tools.bash_lines import BashKillTool, BashOutputTool
-from mcp_server.tools.edit import EditTool
-from mcp_server.tools.glob import GlobTool
-from mcp_server.tools.grep import GrepTool
-from mcp_server.tools.list import ListTool
-from mcp_server.tools.read import ReadTool
+from mcp_server.tools.files import file_tools
 from mcp_server.tools.todo import TodoReadTool, TodoWriteTool
 from mcp_server.tools.web.offered import UNLINKED, web_tools
 from mcp_server.tools.web.reach import Web
-from mcp_server.tools.write import WriteTool
 
 
 def shell_tools(background: Background) -> tuple[Tool, ...]:
@@ -27,16 +21,4 @@ def shell_tools(background: Background) -> tuple[Tool, ...]:
 def builtin_tools(web: Web = UNLINKED, background: Background | None = None) -> tuple[Tool, ...]:
     """One of each; `bash` only where there is one and its processes can be ended, `websearch` only where an engine is configured."""
     shell = shell_tools(background or Background()) if os.name == "posix" and shutil.which("bash") else ()
-    return (
-        ReadTool(),
-        ListTool(),
-        GlobTool(),
-        GrepTool(),
-        EditTool(),
-        WriteTool(),
-        ApplyPatchTool(),
-        *shell,
-        *web_tools(web),
-        TodoWriteTool(),
-        TodoReadTool(),
-    )
+    return (*file_tools(), *shell, *web_tools(web), TodoWriteTool(), TodoReadTool())
