@@ -84,6 +84,11 @@ def answering(rulings: Sequence[Ruling], asked: Asked, asks: Sequence[AskRef], d
     return max(lifting, key=lambda each: (_WIDTH[each.reach], each.id), default=None)
 
 
+def in_person(verdict: Verdict, rulings: Sequence[Ruling]) -> bool:
+    """Does it rest on an answer to this very call?"""
+    return any(each.reach is Reach.ONCE for each in rulings if each.id in verdict.rulings)
+
+
 def lifted(verdict: Verdict, rulings: Sequence[Ruling]) -> frozenset[AskRef]:
     """The asks that a person lifted with the line as a whole: all that was shown for this very call, or what was shown for every command
     of it that does more than look. A command that nobody ruled on lends the line nothing.

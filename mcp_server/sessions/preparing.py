@@ -61,8 +61,14 @@ class Preparing:
 
 def permitted(prepared: Prepared, look: Look, verdict: Verdict) -> Prepared:
     """The call with what its tool is told of the verdict that lets it run."""
-    lifted = rulings.lifted(verdict, look.authority.rulings)
-    return replace(prepared, context=replace(prepared.context, judged=prepared.requests, lifted=lifted))
+    given = look.authority.rulings
+    told = replace(
+        prepared.context,
+        judged=prepared.requests,
+        lifted=rulings.lifted(verdict, given),
+        in_person=rulings.in_person(verdict, given),
+    )
+    return replace(prepared, context=told)
 
 
 def malformed(call: ToolCall, error: ValidationError) -> str:

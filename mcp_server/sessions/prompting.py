@@ -157,7 +157,7 @@ def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
         asks=tuple(dict.fromkeys((*verdict.asks, *(ask for request in besides for ask in request.besides)))),
         offers=tuple(offer for offer in made if not others or offer.choice in (Choice.DENY, Choice.DENY_SESSION)),
         notes=(
-            *(note for request in besides for note in request.notes),
+            *dict.fromkeys(note for request in besides for note in request.notes),
             *dict.fromkeys(part.value.note for part in asking if isinstance(part.value, PlainValue) and part.value.note),
             *(f"only somebody in the role `{role}` may allow it, and no answer given here can show that" for role in others),
         ),

@@ -74,6 +74,8 @@ class ToolContext:
     """What a line of shell runs in, as the rules stand now. None: nobody can say, and no line runs."""
     lifted: frozenset[AskRef] = frozenset()
     """The asks that a person lifted for this call as a whole."""
+    in_person: bool = False
+    """A person was shown this very call, and allowed it."""
     judged: tuple[Request, ...] = ()
     """What the gate let through, exactly as `requests` returned it. `run` compares it with what the call comes to now,
     so that a link swapped in between is not followed; a call that was not judged does not run."""

@@ -66,11 +66,9 @@ def with_besides(requests: tuple[Request, ...], reading: Reading, context: ToolC
     if enclosure.lent and enclosure_of(context, Approval(lifted=frozenset(enclosure.lent))).holds:
         besides = enclosure.lent
         notes.append(f"{ANY_FILE} ({', '.join(map(str, besides))})")
-    told = {"bash": (besides, tuple(notes)), "webfetch": ((), (ANY_ADDRESS,))}
-    return tuple(
-        replace(request, besides=told[request.permission][0], notes=told[request.permission][1]) if request.permission in told else request
-        for request in requests
-    )
+    notes += [ANY_ADDRESS] if any(request.permission == "webfetch" for request in requests) else []
+    # Whatever of the line asks, its person sees all of this.
+    return tuple(replace(request, besides=besides if request.permission == "bash" else (), notes=tuple(notes)) for request in requests)
 
 
 def enclosed(reading: Reading, context: ToolContext) -> Enclosure:
@@ -97,7 +95,9 @@ def profile_of(enclosure: Enclosure, line: str) -> Profile:
 
 def _approval(reading: Reading, context: ToolContext) -> Approval:
     written, read = _paths(context.judged, "edit"), _paths(context.judged, "read")
-    if understood(reading):
+    fetches = any(request.permission == "webfetch" for request in context.judged)
+    known = understood(reading)
+    if known:
         # Files are made in, renamed in and taken from their folders; what else could happen there was judged.
         folders = tuple(dict.fromkeys(os.path.dirname(path) for path in written))
         written, read = (*written, *folders), (*read, *folders)
@@ -105,7 +105,8 @@ def _approval(reading: Reading, context: ToolContext) -> Approval:
         lifted=context.lifted,
         written=written,
         read=read,
-        network=any(request.permission == "webfetch" for request in context.judged),
+        # Who allowed one address by a rule did not allow the others, and the kernel knows only all or none.
+        network=fetches and (known or context.in_person),
     )
 
 

@@ -151,7 +151,10 @@ async def test_a_run_that_met_a_full_disk_goes_on_when_there_is_room_and_does_no
     count = "echo once >> fcount\n"
     turns = [calls(("bash", {"command": f"sh count.sh {number}"})) for number in range(15)]
     world = make_world(
-        tmp_path, script={"general": [*turns, says("done")]}, settings={"permission": {"bash": "allow", "edit": "allow"}}, files={"count.sh": count}
+        tmp_path,
+        script={"general": [*turns, says("done")]},
+        settings={"permission": {"bash": "allow", "edit": "allow"}},
+        files={"count.sh": count},
     )
     disk = SmallDisk()
     async with connect(world, NEAR, opened=disk, limits=short_leases) as connected:

@@ -1,11 +1,14 @@
 """Lines of shell through the whole of Remit: judged by what they do, and held by the kernel to what the rules say."""
 
 import os
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from anyio.abc import SocketAttribute, SocketStream
 
 from mcp_server.settings.values import Flags
 from tests.behaviour.stories import NEAR, agent, bounded, calls, errand, release, says
@@ -123,29 +126,44 @@ async def test_secrets_are_hidden_from_a_line_that_nobody_can_read(tmp_path: Pat
     assert "read .env" in form.message
 
 
-async def test_a_line_reaches_no_network_but_that_a_person_lent_it(tmp_path: Path) -> None:
+@asynccontextmanager
+async def listening() -> AsyncGenerator[tuple[int, list[bool]]]:
+    """A port of this machine, and a mark for each connection to it."""
     accepted: list[bool] = []
-    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    port = listener.extra(anyio.abc.SocketAttribute.local_port)  # noqa: S610 - no database
 
-    async def accept(stream: anyio.abc.SocketStream) -> None:
+    async def accept(stream: SocketStream) -> None:
         accepted.append(True)
         await stream.aclose()
 
-    world = make_world(tmp_path, files={"dial.sh": f": <> /dev/tcp/127.0.0.1/{port}\n"}, settings=ALLOWED)
-    person = Person(decides("allow_once"))
-    async with connect(world, NEAR, person=person) as connected, anyio.create_task_group() as group:
+    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as group:
         group.start_soon(listener.serve, accept)
-        told = await ran(connected, command="bash dial.sh")
-        assert accepted == []
-        assert "The sandbox kept it from reaching the network" in told
-        assert '"may_fetch": ["*"]' in told
-        assert "(exit code 0)" in await ran(connected, command="bash dial.sh", may_fetch=["*"])
+        yield listener.extra(SocketAttribute.local_port), accepted  # noqa: S610 - no database
         group.cancel_scope.cancel()
-    await listener.aclose()
+
+
+async def test_a_line_reaches_no_network_but_that_a_person_lent_it(tmp_path: Path) -> None:
+    person = Person(decides("allow_once"))
+    async with listening() as (port, accepted):
+        world = make_world(tmp_path, files={"dial.sh": f": <> /dev/tcp/127.0.0.1/{port}\n"}, settings=ALLOWED)
+        async with connect(world, NEAR, person=person) as connected:
+            told = await ran(connected, command="bash dial.sh")
+            assert accepted == []
+            assert "The sandbox kept it from reaching the network" in told
+            assert '"may_fetch": ["*"]' in told
+            assert "(exit code 0)" in await ran(connected, command="bash dial.sh", may_fetch=["*"])
     assert accepted == [True]
     [form] = person.forms
     assert "it can reach any address" in form.message
+
+
+async def test_an_address_that_a_rule_allows_opens_no_network_to_what_nobody_can_read(tmp_path: Path) -> None:
+    rules = {"permission": {"bash": "allow", "webfetch": {"https://docs.example.org/*": "allow"}}}
+    async with listening() as (port, accepted):
+        world = make_world(tmp_path, files={"dial.sh": f": <> /dev/tcp/127.0.0.1/{port}\n"}, settings=rules)
+        async with connect(world, NEAR) as connected:
+            told = await ran(connected, command="bash dial.sh", may_fetch=["https://docs.example.org/x"])
+            assert "The sandbox kept it from reaching the network" in told
+    assert accepted == []
 
 
 async def test_a_child_is_held_to_its_ancestors_rules(tmp_path: Path) -> None:
