@@ -69,6 +69,32 @@ class _Elsewhere:
         return Exhausted()
 
 
+class _Attached:
+    """A request's hold on its call. It lets go once, and at the very moment when it is cut short: a client that takes a call back and
+    makes it again at once finds it free, however long a form takes to be taken away.
+    """
+
+    def __init__(self, front: Front, call_id: CallId, seconds: float) -> None:
+        self._front = front
+        self._call_id = call_id
+        self._seconds = seconds
+        self._holds = True
+
+    async def let_go(self) -> None:
+        """Leave the call to itself."""
+        if self._holds:
+            self._holds = False
+            with anyio.move_on_after(self._seconds, shield=True):
+                await self._front.detach(self._call_id)
+
+    async def until_cut(self) -> None:
+        """Hold on until cancelled."""
+        try:
+            await anyio.sleep_forever()
+        finally:
+            await self.let_go()
+
+
 class ToolCalls:
     """Answers `tools/call` in both eras."""
 
@@ -101,6 +127,7 @@ class ToolCalls:
         back = read_state(params.request_state)
         call_id = await self._attach(root, spec.name, params.arguments or {}, back)
         visit = Visit(front=self._front, principal=caller.principal, root=root, call_id=call_id, timing=self._timing, clock=self._clock)
+        attached = _Attached(self._front, call_id, self._timing.leave)
         outcome: Ended | Open | Suspend | None = None
         lends = _lent(ctx, line)
         self._front.lends(call_id, lends)
@@ -110,7 +137,7 @@ class ToolCalls:
                 outcome = await self._front.settle(root, call_id, seconds=_AT_ONCE)
                 if isinstance(outcome, Ended) or (keeper is not None and spec.outlasts):
                     return await _handed(ctx, spec, visit, outcome, keeper)
-            async with _accompanied(ctx, visit, lends) as asked:
+            async with _accompanied(ctx, visit, lends, attached) as asked:
                 put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
                 channel = _channel(ctx, visit, line, back) if keeper is None else _Elsewhere()
                 outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, channel, put_off)
@@ -120,7 +147,7 @@ class ToolCalls:
             # Reached where the reader's going cut the stay short; nobody reads it.
             return tool_error(_GONE)
         finally:
-            await self._leave(call_id)
+            await attached.let_go()
 
     async def _shared_root(self, caller: Caller) -> SessionRecord:
         with anyio.fail_after(self._timing.begin, shield=True):
@@ -132,10 +159,6 @@ class ToolCalls:
             if back is not None:
                 return await self._front.rejoin(root, back.call)
             return await self._front.begin(root, tool, arguments)
-
-    async def _leave(self, call_id: CallId) -> None:
-        with anyio.move_on_after(self._timing.leave, shield=True):
-            await self._front.detach(call_id)
 
 
 def _lent(ctx: Request, line: Line | None) -> Sampling:
@@ -178,9 +201,10 @@ def _told(spec: ToolSpec, outcome: Ended | Open | Suspend) -> CallToolResult | I
 
 
 @asynccontextmanager
-async def _accompanied(ctx: Request, visit: Visit, lends: Sampling) -> AsyncGenerator[ModelCalls | None]:
+async def _accompanied(ctx: Request, visit: Visit, lends: Sampling, attached: _Attached) -> AsyncGenerator[ModelCalls | None]:
     """Progress is told and the client's model asked meanwhile, and what is inside is cut short when nobody is left to read the result."""
     async with anyio.create_task_group() as group:
+        group.start_soon(attached.until_cut)
         group.start_soon(_tell_progress, ctx.session, visit)
         request: HttpRequest | None = ctx.request
         asked = None

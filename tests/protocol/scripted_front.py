@@ -12,6 +12,7 @@ from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
+from anyio.lowlevel import checkpoint
 
 from mcp_server.errors import NoSuchHandle
 from mcp_server.policy.values import CallId
@@ -84,6 +85,8 @@ class ScriptedFront:
     calls: dict[CallId, ScriptedCall] = field(default_factory=dict[CallId, ScriptedCall])
     prompts: dict[PromptId, _Open] = field(default_factory=dict[PromptId, _Open])
     closed: list[Prompt] = field(default_factory=list[Prompt])
+    unwinding: int = 0
+    """Rounds of the event loop that a wait takes to end once it was cut short, as one does that finishes reading from a disk."""
     _changed: anyio.Event = field(default_factory=anyio.Event)
 
     # ---- the contract -------------------------------------------------------
@@ -136,9 +139,15 @@ class ScriptedFront:
 
     async def settle(self, root: SessionRecord, call_id: CallId, *, seconds: float, shown: Sequence[str] = ()) -> Settled:
         call = self.calls[call_id]
-        with anyio.move_on_after(seconds):
-            while call.result is None and {prompt.id for prompt in self._open_for(call)} == set(shown):
-                await self._changed.wait()
+        try:
+            with anyio.move_on_after(seconds):
+                while call.result is None and {prompt.id for prompt in self._open_for(call)} == set(shown):
+                    await self._changed.wait()
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):
+                for _ in range(self.unwinding):
+                    await checkpoint()
+            raise
         if call.result is not None:
             call.delivered = True
             return Ended(result=call.result)

@@ -8,8 +8,24 @@ from mcp.client.client import Client
 from mcp_types import CallToolResult
 
 from tests.protocol.cells import playing
-from tests.protocol.connect import Act, Cell, Person, accepts, after, closes, decides, declines, each_cell, each_near_cell, stares, text_of
-from tests.protocol.scripts import RULE
+from tests.protocol.connect import (
+    Act,
+    Cell,
+    Person,
+    accepts,
+    after,
+    closes,
+    connected,
+    decides,
+    declines,
+    each_cell,
+    each_near_cell,
+    stares,
+    text_of,
+)
+from tests.protocol.scripted_front import scripted_front
+from tests.protocol.scripted_server import scripted_server
+from tests.protocol.scripts import RULE, tools
 
 HUMAN = 5.0
 """Seconds between two looks at the server's clock: long enough for a person to have read the form."""
@@ -226,3 +242,19 @@ async def test_a_call_that_asks_without_end_leaves_before_the_clients_own_limit(
         second = await play(client, "often")
     assert seen(second)["state"] == "completed"
     assert len(person.forms) == 12
+
+
+@each_near_cell
+async def test_a_call_taken_back_and_made_again_at_once_is_the_same_call(cell: Cell) -> None:
+    person = Person(stares, decides("allow_once"))
+    async with scripted_front(tools()) as front:
+        front.unwinding = 200
+        async with connected(cell, server=lambda: scripted_server(front), command_line=(), person=person) as client:
+            with anyio.fail_after(20):
+                async with anyio.create_task_group() as group:
+                    group.start_soon(client.call_tool, "task", {"scene": "ask"})
+                    await person.sees_a_form()
+                    group.cancel_scope.cancel()
+                result = await play(client, "ask")
+        assert list(front.calls) == ["call_1"], "a wait that takes long to unwind does not keep the call"
+    assert "allow_once" in text_of(result.content)
