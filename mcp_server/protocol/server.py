@@ -92,10 +92,15 @@ def build_server(
     # Not as `on_call_tool`: that knows nothing of results that an extension claims.
     calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks)
     server.add_request_handler("tools/call", CallToolRequestParams, calls)
+    _extend(server, front, tasks, looks)
+    security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)
+    server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
+    return server
+
+
+def _extend(server: Server[Line], front: Front, tasks: Tasks | None, looks: Looks | None) -> None:
+    """What not every deployment has."""
     if tasks is not None:
         mount(server, TasksExtension(tasks, {spec.name: spec for spec in front.specs()}))
     if looks is not None:
         looks.serve(server)
-    security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)
-    server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
-    return server
