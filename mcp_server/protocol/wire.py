@@ -3,6 +3,7 @@
 Only text that was meant for the reader leaves here; everything else is *internal error* and a line in the log.
 """
 
+from collections.abc import Mapping
 from typing import assert_never, cast
 
 import structlog
@@ -80,10 +81,10 @@ def ended(spec: ToolSpec, call: CallEnded) -> CallToolResult:
 def waiting(spec: ToolSpec, still: Open) -> CallToolResult:
     """The call goes on without the request. No error: the model is to come back, not to try another way."""
     result = CallToolResult(content=[TextContent(type="text", text=still.text)])
-    return _structured(spec, result, still.structured)
+    return _structured(spec, result, spec.unfinished if still.structured is None and spec.unfinished else still.structured)
 
 
-def _structured(spec: ToolSpec, result: CallToolResult, structured: dict[str, object] | None) -> CallToolResult:
+def _structured(spec: ToolSpec, result: CallToolResult, structured: Mapping[str, object] | None) -> CallToolResult:
     if structured is None:
         # A client refuses a success without the promised structure and would lose the text; an error may come without.
         return result if spec.output is None else result.model_copy(update={"is_error": True})
@@ -93,7 +94,7 @@ def _structured(spec: ToolSpec, result: CallToolResult, structured: dict[str, ob
         except ValidationError as error:
             log.error("structured result does not fit its schema", tool=spec.name, exc_info=error)
             return result.model_copy(update={"is_error": True})
-    return result.model_copy(update={"structured_content": structured})
+    return result.model_copy(update={"structured_content": dict(structured)})
 
 
 def _block(part: Part) -> ContentBlock:

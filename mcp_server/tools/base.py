@@ -41,6 +41,10 @@ class ToolSpec:
     hints: Hints
     output: type[BaseModel] | None = None
     """The shape of structured content, where there is one."""
+    unfinished: Mapping[str, Any] | None = None
+    """Structured content of a call that goes on without the request that made it. None: such a result is told as an error, as a client
+    that was promised a shape takes no other success.
+    """
     by_ownership: bool = False
     """It needs no permission: it reaches only what is its caller's own. Any other tool must raise a request."""
     outlasts: bool = False

@@ -63,6 +63,8 @@ class BashOutput(BaseModel):
     """Where the whole output is, if it was too long to show."""
     ended_processes: int
     """Processes that it had left running."""
+    waiting: bool = False
+    """It waits for a person, and has not run: the same call again goes on with it."""
     bash_id: str | None = None
     """Of a line that goes on in the background."""
     refused: str | None = None
@@ -91,6 +93,7 @@ class BashTool:
         arguments=BashArguments,
         hints=Hints(destructive=True, open_world=True),
         output=BashOutput,
+        unfinished=BashOutput(exit_code=None, timed_out=False, output="", output_file=None, ended_processes=0, waiting=True).model_dump(),
     )
 
     def requests(self, arguments: BashArguments, context: ToolContext) -> tuple[Request, ...]:

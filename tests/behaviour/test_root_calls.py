@@ -45,6 +45,9 @@ async def test_without_forms_the_same_call_again_continues_and_a_later_one_asks_
         (prompt,) = await connected.open_prompts()
         assert f"remit approvals show {prompt.id}" in text_of(waiting)
         assert "make the same call again" in text_of(waiting)
+        assert not waiting.is_error
+        assert waiting.structured_content is not None
+        assert waiting.structured_content["waiting"] is True
         await answer_all(connected.store, [prompt])
         assert not exists(world, "mark"), "nothing happens while nobody waits for it"
         done = await bounded(connected.call("bash", **TOUCH))
