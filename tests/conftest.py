@@ -1,4 +1,9 @@
 import pytest
+from hypothesis import settings
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("remit", deadline=None)
+settings.load_profile("remit")
 
 
 @pytest.fixture
