@@ -12,7 +12,7 @@ from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding, RequestHandler
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import METHOD_NOT_FOUND, ElicitResult
+from mcp_types import METHOD_NOT_FOUND, CreateMessageResultWithTools, ElicitResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -20,6 +20,7 @@ from mcp_server.errors import NoSuchHandle
 from mcp_server.protocol.asking import Asker, Visit, declares_forms, pass_on
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.replies import Reply, Unusable, read_reply
+from mcp_server.protocol.sampling import lent, said_by
 from mcp_server.protocol.tasks_wire import (
     IDENTIFIER,
     Request,
@@ -36,6 +37,7 @@ from mcp_server.protocol.tasks_wire import (
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Prompt
 from mcp_server.sessions.front import Caller, Front
+from mcp_server.sessions.models.asks import ModelAsk, NotSaid, Said
 from mcp_server.sessions.promised import Promised, PromisedFront
 from mcp_server.tools.base import ToolSpec
 
@@ -65,13 +67,13 @@ class Tasks:
         return {"resultType": "task", **task_of(promised, status, poll_every=self.timing.poll_every)}
 
     async def seen(self, ctx: Request, promised: Promised, spec: ToolSpec) -> dict[str, Any]:
-        """The task as this request's client may see it. Its prompts count as shown."""
+        """The task as this request's client may see it. Its prompts and turns count as put. What was answered elsewhere while this was
+        put together is left out: the next look tells what came of it.
+        """
         asks = declares_forms(ctx.session.client_capabilities)
-        shown = [prompt for prompt in promised.prompts if await self._show(prompt)] if asks else []
-        if asks and promised.prompts and not shown and promised.ended is None:
-            # All were answered elsewhere while this was put together: the next look tells what came of it.
-            return detailed(spec, promised, (), asks=False, poll_every=self.timing.poll_every)
-        return detailed(spec, promised, shown, asks=asks, poll_every=self.timing.poll_every)
+        shown: list[Prompt | ModelAsk] = [prompt for prompt in promised.prompts if await self._show(prompt)] if asks else []
+        shown += [ask for ask in promised.turns if await self.front.put_turn(promised.call_id, ask.id)]
+        return detailed(spec, promised, shown, poll_every=self.timing.poll_every)
 
     async def _show(self, prompt: Prompt) -> bool:
         """The first showing starts its deadline; later ones change nothing and need not be written."""
@@ -110,6 +112,9 @@ class TasksExtension(Extension):
             if prompt.id in params.input_responses
             and await pass_on(asker, prompt, self._reply(prompt, params.input_responses[prompt.id]), channel="input_required")
         ]
+        for ask in promised.turns:
+            if ask.id in params.input_responses:
+                tasks.front.turn_said(promised.call_id, ask.id, _said(params.input_responses[ask.id]))
         if put_off:
             await tasks.promised.put_off(principal, promised.call_id, put_off)
         return {"resultType": "complete"}
@@ -130,13 +135,21 @@ class TasksExtension(Extension):
     async def _found(self, ctx: Request, params: TaskParams) -> Promised:
         require_tasks(ctx)
         check_routing(ctx, params.task_id)
+        lends = lent(ctx.session.client_capabilities, ctx.protocol_version)
         try:
-            promised = await self._tasks.promised.promised(self._tasks.caller_of(ctx).principal, params.task_id)
+            promised = await self._tasks.promised.promised(self._tasks.caller_of(ctx).principal, params.task_id, lends)
             if promised.tool not in self._specs:
                 raise NoSuchHandle("task")
         except NoSuchHandle as error:
             raise no_such_task(error) from None
         return promised
+
+
+def _said(response: object) -> Said | NotSaid:
+    try:
+        return said_by(CreateMessageResultWithTools.model_validate(response, by_name=False))
+    except ValidationError:
+        return NotSaid(reason="the client's answer is not one that a model's turn can have")
 
 
 def mount(server: Server[Line], extension: Extension) -> None:

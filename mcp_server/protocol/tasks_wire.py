@@ -26,8 +26,10 @@ from starlette.requests import Request as HttpRequest
 from mcp_server.errors import NoSuchHandle
 from mcp_server.protocol.forms import message_of, schema_of
 from mcp_server.protocol.lines import Line
+from mcp_server.protocol.sampling import request_of
 from mcp_server.protocol.wire import ended
 from mcp_server.records import Ending, Prompt
+from mcp_server.sessions.models.asks import ModelAsk
 from mcp_server.sessions.promised import Promised
 from mcp_server.tools.base import ToolSpec
 
@@ -84,12 +86,12 @@ def no_such_task(error: NoSuchHandle) -> MCPError:
 
 
 def status_of(promised: Promised, *, asks: bool) -> Status:
-    """The five words of the extension. `asks`: this request's client shows forms."""
+    """The five words of the extension. `asks`: this request's client shows forms; what it lends of its model is in the call's turns."""
     if promised.fault is not None:
         return "failed"
     if promised.ended is not None:
         return "cancelled" if promised.ended.ending is Ending.CANCELLED else "completed"
-    return "input_required" if asks and promised.prompts else "working"
+    return "input_required" if promised.turns or (asks and promised.prompts) else "working"
 
 
 def task_of(promised: Promised, status: Status, *, poll_every: float) -> dict[str, Any]:
@@ -106,18 +108,20 @@ def task_of(promised: Promised, status: Status, *, poll_every: float) -> dict[st
     }
 
 
-def detailed(spec: ToolSpec, promised: Promised, shown: Sequence[Prompt], *, asks: bool, poll_every: float) -> dict[str, Any]:
-    """A task with what its status brings along. `shown`: the prompts that are put before a person with it."""
-    status = status_of(promised, asks=asks)
+def detailed(spec: ToolSpec, promised: Promised, shown: Sequence[Prompt | ModelAsk], *, poll_every: float) -> dict[str, Any]:
+    """A task with what its status brings along. `shown`: what is put before a person, or to the client's own model, with it."""
+    status = status_of(promised, asks=True)
+    if status == "input_required" and not shown:
+        status = "working"
     return {**task_of(promised, status, poll_every=poll_every), **_brings(spec, promised, shown, status)}
 
 
-def _brings(spec: ToolSpec, promised: Promised, shown: Sequence[Prompt], status: Status) -> Mapping[str, Any]:
+def _brings(spec: ToolSpec, promised: Promised, shown: Sequence[Prompt | ModelAsk], status: Status) -> Mapping[str, Any]:
     match status:
         case "working" | "cancelled":
             return {}
         case "input_required":
-            return {"inputRequests": {prompt.id: _form(prompt) for prompt in shown}}
+            return {"inputRequests": {one.id: _request(one) for one in shown}}
         case "failed":
             return {"error": {"code": INTERNAL_ERROR, "message": promised.fault}}
         case "completed":
@@ -128,9 +132,12 @@ def _brings(spec: ToolSpec, promised: Promised, shown: Sequence[Prompt], status:
             assert_never(status)
 
 
-def _form(prompt: Prompt) -> dict[str, Any]:
-    form = ElicitRequestFormParams(message=message_of(prompt), requested_schema=schema_of(prompt, titled=True))
-    return ElicitRequest(params=form).model_dump(by_alias=True, mode="json", exclude_none=True)
+def _request(one: Prompt | ModelAsk) -> dict[str, Any]:
+    return (_form(one) if isinstance(one, Prompt) else request_of(one)).model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+def _form(prompt: Prompt) -> ElicitRequest:
+    return ElicitRequest(params=ElicitRequestFormParams(message=message_of(prompt), requested_schema=schema_of(prompt, titled=True)))
 
 
 def _time(seconds: float) -> str:

@@ -45,6 +45,8 @@ class Carrying:
         asks, call = self._deployment.asks, self._calls.get(call_id)
         if call is None or not await asks.stands(ask_id, self._deployment.store):
             return False
+        if call.promised and asks.out_with(ask_id) == call_id:
+            return True  # shown at each look by its handle, until it is answered
         ask = next((ask for ask in asks.asks if ask.id == ask_id), None)
         return ask is not None and self._free(ask, call) and asks.put(ask_id, call_id)
 

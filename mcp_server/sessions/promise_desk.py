@@ -11,7 +11,7 @@ from mcp_server.records import PromptId, SessionRecord
 from mcp_server.sessions.callbook import CallBook
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.promise_views import PromiseViews
-from mcp_server.sessions.promised import Promised
+from mcp_server.sessions.promised import Promised, Sampling
 from mcp_server.sessions.promises import Promises
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.store.ids import is_id
@@ -42,11 +42,12 @@ class PromiseDesk:
         call.handed, call.followed_at = True, self._deployment.clock()
         return await self._views.seen(record)
 
-    async def promised(self, principal: Principal, call_id: str) -> Promised:
+    async def promised(self, principal: Principal, call_id: str, sampling: Sampling | None = None) -> Promised:
         record = await self._record(principal, call_id)
         call = self._book.views.calls.get(record.id)
         if call is not None:
             call.followed_at = self._deployment.clock()
+            call.sampling = call.sampling if sampling is None else sampling
         return await self._views.seen(record)
 
     async def put_off(self, principal: Principal, call_id: CallId, prompts: Sequence[PromptId]) -> None:

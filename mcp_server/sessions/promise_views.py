@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from mcp_server.records import CallEnded, Prompt, RunRecord
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import SPAWNS, child_ids
+from mcp_server.sessions.models.asks import ModelAsk
 from mcp_server.sessions.promised import Promised
 from mcp_server.sessions.promises import KEPT_SECONDS
 from mcp_server.sessions.reports import waiting_line
@@ -21,6 +22,7 @@ class PromiseViews:
         self._deployment = deployment
         self._supervisor = supervisor
         self._calls = views.calls
+        self._carrying = views.carrying
 
     async def seen(self, record: PromisedCall) -> Promised:
         """It as it stands now."""
@@ -35,6 +37,7 @@ class PromiseViews:
             kept_until=record.updated_at + KEPT_SECONDS if record.is_over else None,
             words=await self._words(record, run, prompts),
             prompts=tuple(prompt for prompt in prompts if prompt.id not in record.put_off),
+            turns=() if record.is_over else await self._turns(record, run),
             ended=record.ended,
             fault=record.fault,
         )
@@ -51,6 +54,12 @@ class PromiseViews:
             return prompts_below(open_ones, run.session_id)
         return tuple(prompt for prompt in open_ones.values() if record.id in prompt.calls)
 
+    async def _turns(self, record: PromisedCall, run: RunRecord | None) -> tuple[ModelAsk, ...]:
+        call = self._calls.get(record.id)
+        if call is None or run is None:
+            return ()
+        return tuple(ask for ask in await self._carrying.turns(call) if run.session_id in ask.chain)
+
     async def _words(self, record: PromisedCall, run: RunRecord | None, prompts: Sequence[Prompt]) -> str:
         if record.ended is not None:
             return _ended_words(record.ended)
@@ -58,6 +67,9 @@ class PromiseViews:
             return record.fault
         if prompts:
             return "waits for a person: " + "; ".join(waiting_line(prompt) for prompt in prompts)
+        asked = () if run is None else self._deployment.asks.below(run.session_id).lines
+        if asked:
+            return "waits for a turn of the client's own model: " + "; ".join(asked)
         if run is None:
             call = self._calls.get(record.id)
             return f"{record.call.tool}: {call.said}" if call is not None and call.said else f"{record.call.tool} is under way"

@@ -11,6 +11,8 @@ from typing import Protocol
 from mcp_server.policy.values import CallId
 from mcp_server.principal import Principal
 from mcp_server.records import CallEnded, Prompt, PromptId, SessionRecord
+from mcp_server.sessions.front import Sampling
+from mcp_server.sessions.models.asks import ModelAsk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,8 @@ class Promised:
     """Who does what now, or how it ended. One line, for people."""
     prompts: tuple[Prompt, ...] = ()
     """Open ones of this very call and of the tree below it, oldest first, without those that were put off."""
+    turns: tuple[ModelAsk, ...] = ()
+    """Turns of the tree below it that the client's own model may be asked for now, as far as its client lends one."""
     ended: CallEnded | None = None
     fault: str | None = None
     """The server itself failed, and there will be no result."""
@@ -44,8 +48,8 @@ class PromisedFront(Protocol):
         """
         ...
 
-    async def promised(self, principal: Principal, call_id: str) -> Promised:
-        """The call as it stands now.
+    async def promised(self, principal: Principal, call_id: str, sampling: Sampling | None = None) -> Promised:
+        """The call as it stands now. `sampling`: what the client that looks lends of its own model; None: that is not told.
 
         Raises:
             NoSuchHandle: Foreign, unknown, dropped, or no handle at all.

@@ -1,11 +1,12 @@
 """A client that lends its own model, beside a person or without: connected in any cell, as `world.connect` connects the others."""
 
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import anyio
 from mcp.client.client import Client
+from mcp.client.extension import ClientExtension
 from mcp.client.session import ClientRequestContext
 from mcp.client.stdio import StdioServerParameters
 from mcp.server.lowlevel.server import Server
@@ -57,13 +58,20 @@ class OwnModel:
         return SamplingCapability(tools=SamplingToolsCapability() if self.tools else None)
 
 
-def _client(target: Server[Line] | str | StdioServerParameters, cell: Cell, model: OwnModel | None, person: Person | None) -> Client:
+def _client(
+    target: Server[Line] | str | StdioServerParameters,
+    cell: Cell,
+    model: OwnModel | None,
+    person: Person | None,
+    extensions: Sequence[ClientExtension] = (),
+) -> Client:
     return Client(
         target,
         mode="legacy" if cell.era == "2025-11-25" else "auto",
         sampling_callback=model,
         sampling_capabilities=None if model is None else model.declared,
         elicitation_callback=person,
+        extensions=extensions,
         read_timeout_seconds=20,
     )
 
@@ -76,8 +84,9 @@ async def lent(
     *,
     person: Person | None = None,
     limits: Callable[[Limits], Limits] = lambda limits: limits,
+    extensions: Sequence[ClientExtension] = (),
 ) -> AsyncGenerator[Connected]:
-    """A connected client that lends this model; None: it lends none."""
+    """A connected client that lends this model; None: it lends none. `extensions` are heard of in memory alone."""
     store = world.store()
     try:
         if cell.transport == "stdio":
@@ -85,16 +94,18 @@ async def lent(
                 yield _found(client, cell, Connected(client=client, store=store, parts=None))
             return
         served = running(workspace=world.workspace, places=world.places, flags=Flags(), environment=os.environ, limits=limits)
-        async with served as parts, _near(parts, cell, model, person) as client:
+        async with served as parts, _near(parts, cell, model, person, extensions) as client:
             yield _found(client, cell, Connected(client=client, store=store, parts=parts))
     finally:
         await store.close()
 
 
 @asynccontextmanager
-async def _near(parts: Running, cell: Cell, model: OwnModel | None, person: Person | None) -> AsyncGenerator[Client]:
+async def _near(
+    parts: Running, cell: Cell, model: OwnModel | None, person: Person | None, extensions: Sequence[ClientExtension]
+) -> AsyncGenerator[Client]:
     if cell.transport == "memory":
-        async with _client(parts.server, cell, model, person) as client:
+        async with _client(parts.server, cell, model, person, extensions) as client:
             yield client
         return
     async with served_http(parts.server) as url, _client(url, cell, model, person) as client:

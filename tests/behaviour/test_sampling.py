@@ -43,8 +43,10 @@ from tests.behaviour.stories import (
 )
 from tests.behaviour.world import Connected, World, make_world, text_of
 from tests.protocol.connect import Cell, Person, decides, each_cell, each_near_cell
+from tests.protocol.task_client import KnowsTasks, TaskUser, asked
 
 MODEL = "the-client's-own"
+MODERN = Cell(transport="memory", era="2026-07-28")
 
 Call = tuple[str, Mapping[str, Any]]
 
@@ -232,6 +234,31 @@ async def test_a_second_task_of_a_session_is_told_with_what_came_before(cell: Ce
     assert [message.role for message in model.asked[-1].messages] == ["user", "assistant", "user", "assistant", "user"]
 
 
+async def test_a_client_that_holds_a_task_is_asked_by_it_at_each_look_for_the_same_turn(tmp_path: Path) -> None:
+    model = OwnModel(always(turn("Not asked by a call.")))
+    async with lent(own_world(tmp_path), MODERN, model, extensions=[KnowsTasks()]) as connected:
+        user = TaskUser(client=connected.client)
+        task_id = await user.task("task", **errand("reader"))
+        first = asked(await user.until(task_id, "input_required"))
+        for _ in range(5):
+            assert asked(await user.get(task_id)).keys() == first.keys()
+        ((key, request),) = first.items()
+        assert request["method"] == "sampling/createMessage"
+        assert request["params"]["messages"] == [{"role": "user", "content": {"type": "text", "text": "do it"}}]
+        await user.update(task_id, {key: sent(turn("", ("read", {"filePath": "README.md"})))})
+        ((key, request),) = (await user.until_another(task_id, first)).items()
+        assert "A sample." in json.dumps(request["params"]["messages"][-1])
+        await user.update(task_id, {key: sent(turn("Read."))})
+        task = await user.until_over(task_id)
+    assert task["result"]["structuredContent"]["result"] == "Read."
+    assert model.asked == []
+
+
+def sent(result: CreateMessageResultWithTools) -> dict[str, Any]:
+    """As a client writes it down."""
+    return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
 # ---- clients that lend nothing, or less --------------------------------------------------------------
 
 
@@ -327,7 +354,7 @@ async def test_a_client_that_refuses_fails_the_run_in_its_own_words(tmp_path: Pa
 
 async def test_a_client_that_refuses_where_it_cannot_be_heard_is_asked_three_times_and_no_more(tmp_path: Path) -> None:
     model = OwnModel(always(ErrorData(code=-1, message="The person said no")))
-    async with lent(own_world(tmp_path), Cell(transport="memory", era="2026-07-28"), model) as connected:
+    async with lent(own_world(tmp_path), MODERN, model) as connected:
         started = content_of(await bounded(connected.call("task", **errand("reader", background=True))))
         for _ in range(3):
             with pytest.raises(MCPError, match="The person said no"):
