@@ -13,6 +13,7 @@ TYPESCRIPT := build/typescript
 SUITE := build/conformance
 TESTS ?= tests
 FACTOR ?= 50
+RUNS ?= 400
 
 # An environment that was moved, or whose Python is gone, is made anew.
 ifneq ($(shell $(BIN)/python -c 'print("fit")' 2>/dev/null),fit)
@@ -24,8 +25,8 @@ help:
 	@echo 'make test       all tests (TESTS=tests/policy: some of them)'
 	@echo 'make lint       ruff and pyright'
 	@echo 'make check      what continuous integration runs: lint, then test, nothing skipped'
-	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell, into docs/campaigns.md'
 	@echo 'make conformance the official suite against the server, into docs/conformance.md'
+	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell and RUNS=400 servers that die, into docs/campaigns.md'
 	@echo 'make bench      what Remit costs beside its peers, into docs/benchmarks.md'
 	@echo 'make format     put the layout of the code right'
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
@@ -58,6 +59,7 @@ check:
 
 campaign: $(VENV)/.dev
 	@$(BIN)/python -m tests.shell.test_differential 20000
+	@$(BIN)/python -m tests.faults $(RUNS)
 	@REMIT_CAMPAIGN=$(FACTOR) $(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
 bench: $(VENV)/.dev

@@ -1,0 +1,53 @@
+"""`python -m tests.faults [RUNS [SEED]]`: a campaign. One of 200 runs and more is written down in docs/campaigns.md."""
+
+import secrets
+import sys
+import time
+from pathlib import Path
+
+from tests.faults.campaign import Tally, campaign
+
+PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
+
+WRITTEN = 200
+"""Runs from which on a campaign is worth keeping."""
+
+HEAD = """
+## Servers that die
+
+Servers are killed with signal 9, or stopped for longer than their lease: at chosen and at random writes to the store, in model calls,
+in tool calls, and while they wait; others go on. Every step of the table of a run's states is met on both sides of its write. Wrong
+would be: a run that does not end as it should, a tool that runs twice, an answer that is lost or asked for again, a gap in the audit.
+
+| date | command | seed | tried | wrong |
+|---|---|---|---|---|
+"""
+
+
+def main() -> None:
+    """Run it, and tell."""
+    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 400
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else secrets.randbelow(10**9)
+    tally = campaign(runs, seed)
+    for name, side in sorted(tally.points):
+        sys.stdout.write(f"  {side or 'amid'}: {name}\n")
+    for line in tally.wrong:
+        sys.stdout.write(f"wrong: {line}\n")
+    sys.stdout.write(f"seed {seed}: {_words(tally)}, {len(tally.wrong)} wrong\n")
+    if runs >= WRITTEN:
+        _write_down(runs, seed, tally)
+    sys.exit(1 if tally.wrong else 0)
+
+
+def _words(tally: Tally) -> str:
+    return f"{tally.runs} runs, {tally.kills} kills and {tally.stops} stops at {len(tally.points)} points"
+
+
+def _write_down(runs: int, seed: int, tally: Tally) -> None:
+    row = f"| {time.strftime('%Y-%m-%d')} | `python -m tests.faults {runs} {seed}` | {seed} | {_words(tally)} | {len(tally.wrong)} |\n"
+    text = PAGE.read_text("utf-8")
+    PAGE.write_text(text + ("" if HEAD in text else HEAD) + row, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
