@@ -11,6 +11,7 @@
     │   │   └── AnswerWithheld   it refused to answer: nothing is broken, and no other model is asked instead
     │   └── ScriptFault
     ├── AnswerAwaited        run: no failure; the client's own model is asked, and the run rests until it has answered
+    ├── PersonAwaited        run: no failure; a person is asked whether it may go on, and it rests until they have answered
     └── StoreError           operator: what was to be stored is not
         ├── StoreLocked
         ├── StoreDamaged
@@ -91,6 +92,14 @@ class AnswerAwaited(RemitError):
     def __init__(self, ask_id: str) -> None:
         super().__init__("the client's own model has not answered yet")
         self.ask_id = ask_id
+
+
+class PersonAwaited(RemitError):
+    """The run may not go on before a person has answered."""
+
+    def __init__(self, prompt_id: str) -> None:
+        super().__init__("a person has not answered yet")
+        self.prompt_id = prompt_id
 
 
 class StoreError(RemitError):

@@ -385,7 +385,23 @@ class QuestionSubject:
     questions: tuple[Question, ...]
 
 
-Subject = ApprovalSubject | QuestionSubject
+Resource = Literal["tokens", "cost", "steps", "seconds", "prompts"]
+"""What a budget counts. The names are those of `Spent`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSubject:
+    """May a session, or a whole tree, use more than it was given? `ALLOW_ONCE` extends it by `more`, `DENY` ends the run."""
+
+    kind: Literal["budget"] = "budget"
+    scope: Literal["session", "tree"]
+    resource: Resource
+    allowed: float
+    spent: float
+    more: float
+
+
+Subject = ApprovalSubject | QuestionSubject | BudgetSubject
 
 
 class PromptState(StrEnum):

@@ -16,8 +16,9 @@ from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe, table
 from mcp_server.cli.terminal import Terminal, terminal
 from mcp_server.errors import RemitError
-from mcp_server.records import Answer, ApprovalSubject, Choice, Prompt, PromptState, QuestionSubject
+from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Prompt, PromptState, QuestionSubject
 from mcp_server.sessions.answers import close_with
+from mcp_server.sessions.wants import wanted
 from mcp_server.store.protocol import Store
 
 LISTS = "remit approvals"
@@ -60,7 +61,7 @@ def _list(as_json: bool) -> None:
         for prompt in prompts:
             click.echo(json.dumps(_as_json(prompt), ensure_ascii=False))
     elif prompts:
-        rows = [(short(p.id), age_of(p.created_at), path_of(p.session_path), _what(p)) for p in prompts]
+        rows = [(short(p.id), age_of(p.created_at), path_of(p.session_path), wanted(p)) for p in prompts]
         click.echo(table(("ID", "AGE", "WHO", "WANTS"), rows))
         click.echo("\nremit approvals show ID, then approve ID or deny ID")
     else:
@@ -82,8 +83,8 @@ def show(prompt_id: str) -> None:
 def approve(prompt_id: str, reach: str | None, words: str) -> None:
     """Allow it, or answer the question. Needs your terminal, and a code typed back there."""
     allowed = {"once": Choice.ALLOW_ONCE, "session": Choice.ALLOW_SESSION, "tree": Choice.ALLOW_TREE}
-    wanted = allowed[reach] if reach else None
-    _answer(Wish(typed=prompt_id, choices=tuple(allowed.values()), reach=wanted, words=words))
+    asked = allowed[reach] if reach else None
+    _answer(Wish(typed=prompt_id, choices=tuple(allowed.values()), reach=asked, words=words))
 
 
 @approvals.command()
@@ -103,8 +104,8 @@ def _answer(wish: Wish) -> None:
             person.say(text_of(prompt))
             person.say()
             match prompt.subject:
-                case ApprovalSubject() as subject:
-                    choice, words = _choice(person, prompt, subject, wish), wish.words
+                case ApprovalSubject() | BudgetSubject():
+                    choice, words = _choice(person, prompt, wish), wish.words
                     person.confirm(f"to {choices_of(prompt)[choice]}")
                 case QuestionSubject() as subject:
                     if wish.reach in (Choice.DENY, Choice.DENY_SESSION):
@@ -119,8 +120,8 @@ def _answer(wish: Wish) -> None:
     click.echo(f"done: {safe(with_store(answered))}")
 
 
-def _choice(person: Terminal, prompt: Prompt, subject: ApprovalSubject, wish: Wish) -> Choice:
-    offered = [offer.choice for offer in subject.offers if offer.choice in wish.choices]
+def _choice(person: Terminal, prompt: Prompt, wish: Wish) -> Choice:
+    offered = [choice for choice in choices_of(prompt) if choice in wish.choices]
     if wish.reach is not None:
         if wish.reach not in offered:
             raise NotAnswered("this prompt does not offer that answer; `remit approvals show` lists those it does")
@@ -140,14 +141,6 @@ async def _open_prompts(store: Store) -> tuple[Prompt, ...]:
     return await store.prompts(principal=ME, state=PromptState.OPEN)
 
 
-def _what(prompt: Prompt) -> str:
-    match prompt.subject:
-        case ApprovalSubject() as subject:
-            return "; ".join(subject.wants)
-        case QuestionSubject() as subject:
-            return "; ".join(question.question for question in subject.questions)
-
-
 def _as_json(prompt: Prompt) -> dict[str, Any]:
     return {
         "id": prompt.id,
@@ -155,6 +148,6 @@ def _as_json(prompt: Prompt) -> dict[str, Any]:
         "deadline": prompt.deadline,
         "path": list(prompt.session_path),
         "kind": prompt.subject.kind,
-        "wants": _what(prompt),
+        "wants": wanted(prompt),
         "calls": len(prompt.calls),
     }

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from mcp_server.cli.shown import time_of
 from mcp_server.cli.terminal import Terminal
-from mcp_server.protocol.forms import message_of, shown
-from mcp_server.records import ApprovalSubject, Choice, Offer, Prompt, Question, QuestionSubject
+from mcp_server.protocol.forms import budget_choices, message_of, shown
+from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, Question, QuestionSubject
 
 
 def text_of(prompt: Prompt) -> str:
@@ -15,7 +15,7 @@ def text_of(prompt: Prompt) -> str:
     if prompt.deadline is not None:
         lines.append(f"Lapses at {time_of(prompt.deadline)}.")
     match prompt.subject:
-        case ApprovalSubject():
+        case ApprovalSubject() | BudgetSubject():
             lines += ["Answers:", *(f"  {words}" for words in choices_of(prompt).values())]
         case QuestionSubject() as subject:
             lines += [f"  - {shown(o.label)}: {shown(o.description)}" for question in subject.questions for o in question.options]
@@ -24,8 +24,14 @@ def text_of(prompt: Prompt) -> str:
 
 def choices_of(prompt: Prompt) -> Mapping[Choice, str]:
     """What each offered answer does, as a deed: `allow it once`."""
-    if not isinstance(prompt.subject, ApprovalSubject):
-        return {}
+    match prompt.subject:
+        case BudgetSubject() as budget:
+            extends, ends = budget_choices(budget).values()
+            return {Choice.ALLOW_ONCE: lowered(extends), Choice.DENY: lowered(ends)}
+        case QuestionSubject():
+            return {}
+        case ApprovalSubject():
+            pass
     child = len(prompt.session_path) > 1
     return {offer.choice: _words(offer, "this subagent" if child else "this session") for offer in prompt.subject.offers}
 
@@ -44,6 +50,11 @@ def _words(offer: Offer, whose: str) -> str:
             return "deny it"
         case Choice.DENY_SESSION:
             return f"deny it for {whose}{ruled}"
+
+
+def lowered(title: str) -> str:
+    """A title as a deed in mid-sentence."""
+    return title[:1].lower() + title[1:]
 
 
 def put_questions(person: Terminal, subject: QuestionSubject) -> str:

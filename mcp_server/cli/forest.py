@@ -10,7 +10,8 @@ from mcp_server.cli.shown import cost_of, elapsed_of, short
 from mcp_server.cli.state import ME
 from mcp_server.cli.table import table
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import FINAL, ApprovalSubject, Prompt, PromptState, QuestionSubject, RunRecord, SessionRecord, Spent
+from mcp_server.records import FINAL, Prompt, PromptState, RunRecord, SessionRecord, Spent
+from mcp_server.sessions.wants import wanted
 from mcp_server.store.protocol import Store
 
 ALL_OF_THEM = 100_000
@@ -157,15 +158,6 @@ def about(one: Listed) -> str:
         return "; ".join(f"asks you: {wanted(prompt)} (remit approvals show {short(prompt.id)})" for prompt in one.prompts)
     reason = one.run.reason if one.run is not None and one.run.state not in FINAL else ""
     return ", ".join(part for part in (reason, one.session.title) if part)
-
-
-def wanted(prompt: Prompt) -> str:
-    """What is asked, in one line."""
-    match prompt.subject:
-        case ApprovalSubject() as subject:
-            return "; ".join(subject.wants)
-        case QuestionSubject() as subject:
-            return "; ".join(question.question for question in subject.questions)
 
 
 def as_object(one: Listed, folded: int = 0) -> Mapping[str, Any]:

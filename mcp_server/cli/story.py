@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_server.cli.asked import choices_of
-from mcp_server.cli.forest import ALL_OF_THEM, Listed, wanted
+from mcp_server.cli.forest import ALL_OF_THEM, Listed
 from mcp_server.cli.shown import cost_of, path_of, time_of
 from mcp_server.policy.values import CallId
 from mcp_server.records import (
@@ -24,6 +24,7 @@ from mcp_server.records import (
     Usage,
 )
 from mcp_server.sessions.plain_entries import plain_entry, text_of
+from mcp_server.sessions.wants import wanted
 from mcp_server.store.protocol import Store
 
 

@@ -6,7 +6,8 @@ What a person is shown is what is asked, whole or marked as cut; no value of a m
 import json
 from typing import Any, assert_never
 
-from mcp_server.records import ApprovalSubject, Choice, Offer, Prompt, Question, QuestionSubject
+from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, Question, QuestionSubject
+from mcp_server.sessions.wants import amount
 
 DECISION = "decision"
 WORDS = "words"
@@ -24,6 +25,8 @@ def message_of(prompt: Prompt) -> str:
             return _approval_message(prompt, subject)
         case QuestionSubject() as subject:
             return _question_message(prompt, subject)
+        case BudgetSubject() as subject:
+            return _budget_message(prompt, subject)
         case _:
             assert_never(prompt.subject)
 
@@ -35,8 +38,18 @@ def schema_of(prompt: Prompt, *, titled: bool) -> dict[str, Any]:
             return _approval_schema(prompt, subject, titled=titled)
         case QuestionSubject() as subject:
             return _question_schema(subject, titled=titled)
+        case BudgetSubject() as subject:
+            return _decision_schema(list(budget_choices(subject).items()), titled=titled)
         case _:
             assert_never(prompt.subject)
+
+
+def budget_choices(subject: BudgetSubject) -> dict[str, str]:
+    """The two answers about a budget, and what each means."""
+    return {
+        Choice.ALLOW_ONCE.value: f"Extend it by {amount(subject.resource, subject.more)}",
+        Choice.DENY.value: "End the run here, with what it has",
+    }
 
 
 def field_of(index: int) -> str:
@@ -123,7 +136,10 @@ def _choice_title(prompt: Prompt, offer: Offer) -> str:
 
 
 def _approval_schema(prompt: Prompt, subject: ApprovalSubject, *, titled: bool) -> dict[str, Any]:
-    options = [(offer.choice.value, _choice_title(prompt, offer)) for offer in subject.offers]
+    return _decision_schema([(offer.choice.value, _choice_title(prompt, offer)) for offer in subject.offers], titled=titled)
+
+
+def _decision_schema(options: list[tuple[str, str]], *, titled: bool) -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
@@ -138,6 +154,20 @@ def _one_of(options: list[tuple[str, str]], *, titled: bool) -> dict[str, Any]:
     if titled:
         return {"oneOf": [{"const": value, "title": title} for value, title in options]}
     return {"enum": [value for value, _ in options], "enumNames": [title for _, title in options]}
+
+
+# ---- budgets ------------------------------------------------------------------------------------
+
+
+def _budget_message(prompt: Prompt, subject: BudgetSubject) -> str:
+    whose = "the whole tree below this connection" if subject.scope == "tree" else "this session"
+    return "\n".join(
+        [
+            f"{_path(prompt)} has used up a budget and waits:",
+            f"Allowed to {whose}: {amount(subject.resource, subject.allowed)}",
+            f"Used so far: {amount(subject.resource, subject.spent)}",
+        ]
+    )
 
 
 # ---- questions ----------------------------------------------------------------------------------

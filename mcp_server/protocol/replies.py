@@ -1,13 +1,14 @@
 """From what a host sends back to what it means. An answer counts only if a person can have given it to this very form."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never, cast
 
 from mcp_types import ElicitResult
 
 from mcp_server.protocol.forms import DECISION, WORDS, field_of, own_field_of
-from mcp_server.records import ApprovalSubject, Choice, Prompt, Question, QuestionSubject
+from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Prompt, Question, QuestionSubject
 
 Content = dict[str, str | int | float | bool | list[str] | None]
 
@@ -52,7 +53,7 @@ def read_reply(prompt: Prompt, result: ElicitResult, *, seconds: float, reflex: 
 
 def _declined(prompt: Prompt) -> Reply:
     match prompt.subject:
-        case ApprovalSubject():
+        case ApprovalSubject() | BudgetSubject():
             return Answered(choice=Choice.DENY)
         case QuestionSubject(questions=questions):
             return Answered(choice=None, words=json.dumps([[] for _ in questions]))
@@ -63,21 +64,23 @@ def _declined(prompt: Prompt) -> Reply:
 def _accepted(prompt: Prompt, content: Content) -> Reply:
     match prompt.subject:
         case ApprovalSubject() as subject:
-            return _decision(subject, content)
+            return _decision([offer.choice for offer in subject.offers], content)
+        case BudgetSubject():
+            return _decision([Choice.ALLOW_ONCE, Choice.DENY], content)
         case QuestionSubject() as subject:
             return _answers(subject, content)
         case _:
             assert_never(prompt.subject)
 
 
-def _decision(subject: ApprovalSubject, content: Content) -> Reply:
+def _decision(offered: Sequence[Choice], content: Content) -> Reply:
     given = content.get(DECISION)
     if given is None:
         return Unusable(reason="the client accepted the form without a decision in it, which is not consent")
     words = content.get(WORDS)
-    for offer in subject.offers:
-        if offer.choice.value == given:
-            return Answered(choice=offer.choice, words=words if isinstance(words, str) else "")
+    for choice in offered:
+        if choice.value == given:
+            return Answered(choice=choice, words=words if isinstance(words, str) else "")
     return Unusable(reason="the client answered with a decision that the form did not offer")
 
 

@@ -5,8 +5,9 @@ Used by every channel. Nothing here asks who may answer: the channel has made su
 
 from mcp_server.policy.values import Action, Reach, Rule
 from mcp_server.policy.verdicts import Ruling, RulingId
-from mcp_server.records import Answer, ApprovalSubject, Choice, Prompt, PromptState, QuestionSubject, RulingRecord
+from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Prompt, PromptState, QuestionSubject, RulingRecord
 from mcp_server.sessions import events
+from mcp_server.sessions.prompting import tool_of
 from mcp_server.store.ids import mint
 from mcp_server.store.protocol import Store
 
@@ -21,6 +22,8 @@ def accepts(prompt: Prompt, answer: Answer) -> bool:
             return any(offer.choice is answer.choice for offer in approval.offers)
         case QuestionSubject():
             return answer.choice is None
+        case BudgetSubject():
+            return answer.choice in (Choice.ALLOW_ONCE, Choice.DENY)
 
 
 async def close_with(store: Store, prompt: Prompt, answer: Answer) -> bool:
@@ -31,7 +34,7 @@ async def close_with(store: Store, prompt: Prompt, answer: Answer) -> bool:
     if current is None or current.state is not PromptState.OPEN:
         return False
     rulings = rulings_of(current, answer)
-    tool = current.subject.tool if isinstance(current.subject, ApprovalSubject) else "question"
+    tool = tool_of(current)
     said = f"answered: {answer.choice.value}" if answer.choice else "answered"
     happened = (
         events.prompted(answer.at, current, tool, said, by=answer.by),

@@ -22,6 +22,19 @@ from mcp_server.tools.web.reach import Web
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What may be used up before a person is asked. None: any amount. The names are those of `records.Spent`."""
+
+    tokens: int | None = None
+    cost: float | None = None
+    """US dollars."""
+    steps: int | None = None
+    seconds: float | None = None
+    """Of working time."""
+    prompts: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Bounds on what one tree may use. Times in seconds."""
 
@@ -35,6 +48,10 @@ class Limits:
     """Working time of one run, waiting left out, where its definition names none."""
     run_tokens: int = 2_000_000
     """Input and output tokens of one run."""
+    session_budget: Budget = field(default_factory=Budget)
+    """Of one session, over all its runs."""
+    tree_budget: Budget = field(default_factory=Budget)
+    """Of everything below one root."""
     context_tokens: int | None = None
     """Tokens that a model is given at most, where that is less than what is known of it."""
     prompt_seconds: float = 600.0

@@ -9,20 +9,21 @@ from dataclasses import replace
 
 import anyio
 
-from mcp_server.errors import AnswerAwaited, ModelError
+from mcp_server.errors import AnswerAwaited, ModelError, PersonAwaited
 from mcp_server.records import (
     AuditEvent,
     Completed,
     Expired,
     Failed,
+    PromptId,
     RunState,
     StoredEntry,
 )
+from mcp_server.sessions.budgets import Budgets
 from mcp_server.sessions.calling import Calling
 from mcp_server.sessions.compaction import Compaction
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.events import answered, ran
-from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.pulse import Pulse
 from mcp_server.sessions.transcripts import NeedsCalls, NeedsTurn, SaidAll, next_step, refused_in, repeats, turns_of
@@ -33,13 +34,14 @@ from mcp_server.sessions.work import AwaitsChild, AwaitsModel, AwaitsPerson, Res
 class Drive:
     """Drives one run that this process holds."""
 
-    def __init__(self, deployment: Deployment, gate: Gate, turns: Turns, pulse: Pulse, hold: Hold) -> None:
+    def __init__(self, deployment: Deployment, calling: Calling, turns: Turns, budgets: Budgets, pulse: Pulse, hold: Hold) -> None:
         self._deployment = deployment
         self._turns = turns
+        self._budgets = budgets
         self._pulse = pulse
         self._hold = hold
         self._session = hold.session
-        self._calling = Calling(gate, pulse, hold)
+        self._calling = calling
         self._compaction = Compaction(deployment)
         self._entries: tuple[StoredEntry, ...] = ()
         """As far as they were read: the transcript only grows."""
@@ -59,6 +61,8 @@ class Drive:
                 return await self._steps()
             except AnswerAwaited as awaited:
                 return await self._rest((AwaitsModel(ask_id=awaited.ask_id),))
+            except PersonAwaited as awaited:
+                return await self._rest((AwaitsPerson(prompt_id=PromptId(awaited.prompt_id)),))
         # The steps return or raise, so only the clock leads here.
         with anyio.CancelScope(shield=True):
             return await self._hold.end(RunState.EXPIRED, Expired(limit="time", **await self._hold.kept()))
@@ -70,7 +74,7 @@ class Drive:
                 case SaidAll(text=text):
                     return await self._hold.end(RunState.COMPLETED, Completed(result=text, refused=refused_in(entries, self._hold.run.id)))
                 case NeedsTurn():
-                    limit = self._limit(turns_of(entries, self._hold.run.id))
+                    limit = self._limit(turns_of(entries, self._hold.run.id)) or await self._budgets.reached(self._session, self._hold.run)
                     if limit is not None:
                         return await self._hold.end(RunState.EXPIRED, Expired(limit=limit, **await self._hold.kept()))
                     if not await self._shortened(entries) and not await self._turn(entries):

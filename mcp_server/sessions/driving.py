@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from mcp_server.sessions.budgets import Budgets
+from mcp_server.sessions.calling import Calling
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.drive import Drive
 from mcp_server.sessions.gate import Gate
@@ -18,8 +20,9 @@ class Driving:
     def __init__(self, deployment: Deployment, tools: Mapping[str, AnyTool], prompting: Prompting) -> None:
         self._deployment = deployment
         self._turns = Turns(deployment, tools)
+        self._budgets = Budgets(deployment, prompting)
         self.gate = Gate(deployment, tools, prompting)
 
     async def advance(self, pulse: Pulse, hold: Hold) -> tuple[Rest, ...] | None:
         """See `Drive.advance`."""
-        return await Drive(self._deployment, self.gate, self._turns, pulse, hold).advance()
+        return await Drive(self._deployment, Calling(self.gate, pulse, hold), self._turns, self._budgets, pulse, hold).advance()

@@ -13,12 +13,14 @@ from mcp_server.policy.verdicts import SessionId, Verdict
 from mcp_server.records import (
     ApprovalSubject,
     AuditEvent,
+    BudgetSubject,
     Choice,
     Offer,
     Prompt,
     PromptId,
     PromptState,
     QuestionSubject,
+    SessionRecord,
     Subject,
 )
 from mcp_server.sessions import events
@@ -77,6 +79,31 @@ class Prompting:
         """A prompt for what a model wants to know. Never shared: each question is asked."""
         return await self._open(work, standing, subject, digest, ())
 
+    async def open_budget(
+        self, prompt_id: PromptId, session: SessionRecord, subject: BudgetSubject, digest: str, *, background: bool
+    ) -> None:
+        """A prompt about no call, but about going on at all. Its id is the asker's, so that it is opened once."""
+        now, chain = self._deployment.clock(), await self._deployment.store.chain(session.id)
+        prompt = Prompt(
+            id=prompt_id,
+            principal=session.principal,
+            root_id=session.root_id,
+            session_id=session.id,
+            session_path=tuple(record.agent for record in chain),
+            chain=tuple(record.id for record in chain),
+            calls=(),
+            digest=digest,
+            subject=subject,
+            created_at=now,
+            background=background,
+        )
+        await self._opened(prompt, (events.prompted(now, prompt, tool_of(prompt), "opened"),))
+
+    async def _opened(self, prompt: Prompt, happened: Sequence[AuditEvent]) -> None:
+        await self._deployment.store.add_prompt(prompt, happened)
+        self._open_ones[prompt.id] = prompt
+        self._changed(prompt)
+
     async def _open(self, work: Work, standing: Standing, subject: Subject, digest: str, happened: Sequence[AuditEvent]) -> PromptId:
         now = self._deployment.clock()
         prompt = Prompt(
@@ -94,9 +121,7 @@ class Prompting:
             background=work.background,
         )
         opened = events.prompted(now, prompt, work.call.tool, "opened")
-        await self._deployment.store.add_prompt(prompt, (*happened, opened))
-        self._open_ones[prompt.id] = prompt
-        self._changed(prompt)
+        await self._opened(prompt, (*happened, opened))
         return prompt.id
 
     async def show(self, prompt_id: PromptId) -> Prompt | None:
@@ -138,6 +163,8 @@ def tool_of(prompt: Prompt) -> str:
             return approval.tool
         case QuestionSubject():
             return "question"
+        case BudgetSubject():
+            return "budget"
 
 
 def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:

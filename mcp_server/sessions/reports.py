@@ -34,6 +34,7 @@ from mcp_server.sessions.models.client import NOTHING_ASKED, Awaited
 from mcp_server.sessions.refusals import one_line, shortened
 from mcp_server.sessions.smalljobs import small_job
 from mcp_server.sessions.standing import Standing
+from mcp_server.sessions.wants import wanted
 
 TaskState = Literal["running", "waiting", "completed", "error", "cancelled"]
 
@@ -157,8 +158,7 @@ def _usage(usage: Usage) -> UsageReport:
 
 def waiting_line(prompt: Prompt) -> str:
     """One open prompt in a line, with the command that shows it."""
-    what = prompt.subject.wants if prompt.subject.kind == "approval" else tuple(q.question for q in prompt.subject.questions)
-    return f"{' › '.join(prompt.session_path)}: {shortened('; '.join(what))} (answer with `remit approvals show {prompt.id}`)"
+    return f"{' › '.join(prompt.session_path)}: {shortened(wanted(prompt))} (answer with `remit approvals show {prompt.id}`)"
 
 
 def task_text(report: TaskReport, shown: str | None = None) -> str:

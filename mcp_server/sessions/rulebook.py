@@ -19,7 +19,7 @@ from mcp_server.agents.load import load_agents
 from mcp_server.errors import ConfigError
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
-from mcp_server.sessions.deployment import AgentRules, Job, Limits
+from mcp_server.sessions.deployment import AgentRules, Budget, Job, Limits
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import Places
 from mcp_server.settings.values import Flags, Settings
@@ -182,4 +182,6 @@ def limits_of(settings: Settings) -> Limits:
         ruling_silence_seconds=settings.rulings.session_expiry,
         run_tokens=said.tokens,
         context_tokens=said.context_tokens,
+        session_budget=Budget(**settings.session_budget.model_dump()),
+        tree_budget=Budget(**settings.tree_budget.model_dump()),
     )

@@ -9,13 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_server.errors import Fault
-from mcp_server.settings.schema import AgentSettings, Block, Limits, Roles, RulingLimits, SettingsFile, WebFetch
+from mcp_server.settings.schema import AgentSettings, Block, Budget, Limits, Retention, Roles, RulingLimits, SettingsFile, WebFetch
 from mcp_server.settings.source import SourceFile
 
 Leaf = tuple[str, ...]
 
 SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "sampling", "tools", "websearch", "sandbox")
-BLOCKS: Mapping[str, type[Block]] = {"roles": Roles, "limits": Limits, "rulings": RulingLimits, "webfetch": WebFetch}
+BLOCKS: Mapping[str, type[Block]] = {
+    "roles": Roles,
+    "limits": Limits,
+    "session_budget": Budget,
+    "tree_budget": Budget,
+    "retention": Retention,
+    "rulings": RulingLimits,
+    "webfetch": WebFetch,
+}
 NAMED = ("providers", "agents")
 
 

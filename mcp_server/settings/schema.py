@@ -139,6 +139,27 @@ class Limits(Block):
     root_silence: Seconds = key(43200.0, "Seconds of silence after which a shared root session ends.", example=3600)
 
 
+class Budget(Block):
+    """What may be used up before the person is asked to extend it; absent: any amount. Where nobody can be asked, the run ends there."""
+
+    tokens: Annotated[int, Field(ge=1)] | None = key(None, "Tokens, in and out.", example=500000)
+    cost: Annotated[float, Field(gt=0)] | None = key(None, "US dollars, as far as prices are known.", example=2.5)
+    steps: Annotated[int, Field(ge=1)] | None = key(None, "Model turns.", example=100)
+    seconds: Seconds | None = key(None, "Seconds of work; waiting does not count.", example=1800)
+    prompts: Annotated[int, Field(ge=1)] | None = key(None, "Questions put before the person.", example=20)
+
+
+class Retention(Block):
+    """How long what has ended is kept. The audit is kept for ever."""
+
+    days: Annotated[int, Field(ge=1, le=3650)] | None = key(
+        90, "Trees of which nothing was heard for so long are removed when a server starts; null: never.", example=30
+    )
+    megabytes: Annotated[int, Field(ge=10)] | None = key(
+        None, "Where the store is larger, those silent longest go first; absent: any size.", example=2000
+    )
+
+
 class RulingLimits(Block):
     """How long a person's rulings stand. Seconds."""
 
@@ -277,6 +298,13 @@ class SettingsFile(Block):
         None, "The tools that are offered; absent: all, empty: none.", example=["read", "grep", "task"], sources=(*EVERYWHERE, "cli")
     )
     limits: Limits = key(Limits(), "How far runs may go.", example={"depth": 1}, sources=PERSONAL)
+    session_budget: Budget = key(
+        Budget(), "What one session may use up, over all its runs, before the person is asked.", example={"cost": 0.5}, sources=PERSONAL
+    )
+    tree_budget: Budget = key(
+        Budget(), "Likewise everything below one connection, or one caller.", example={"cost": 5.0, "prompts": 50}, sources=PERSONAL
+    )
+    retention: Retention = key(Retention(), "How long what has ended is kept.", example={"days": 30}, sources=("managed", "user"))
     rulings: RulingLimits = key(RulingLimits(), "How long rulings stand.", example={"session_expiry": 600}, sources=("managed", "user"))
     guard: Written = key(
         None,

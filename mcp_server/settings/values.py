@@ -11,7 +11,7 @@ from mcp_server.errors import Fault
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Action, Mode, Rule
 from mcp_server.settings.folder import RemitFolder
-from mcp_server.settings.schema import Limits, Provider, Roles, RulingLimits, SandboxWish, Source, WebFetch, WebSearch
+from mcp_server.settings.schema import Budget, Limits, Provider, Retention, Roles, RulingLimits, SandboxWish, Source, WebFetch, WebSearch
 from mcp_server.settings.trust import Trust
 
 
@@ -84,6 +84,9 @@ class Settings:
     roles: Roles
     providers: Mapping[str, Provider]
     limits: Limits
+    session_budget: Budget
+    tree_budget: Budget
+    retention: Retention
     rulings: RulingLimits
     webfetch: WebFetch
     websearch: WebSearch | None

@@ -19,7 +19,6 @@ from pathlib import Path
 import anyio
 
 from mcp_server.app import STORE_FILE
-from mcp_server.errors import StoreError
 from mcp_server.principal import LOCAL
 from mcp_server.records import CallEnded, RunState
 from mcp_server.sessions.transitions import TRANSITIONS
@@ -140,13 +139,9 @@ def _run_is(world: World, state: RunState, *, ended: int) -> bool:
 
 
 async def _is(world: World, state: RunState, ended: int) -> bool:
-    file = world.places.state / STORE_FILE
-    if not file.exists():
+    if not writes_log(world, 0).lines():  # the store is being made, and not by us
         return False
-    try:
-        store = open_store(file)
-    except StoreError:  # it is being made
-        return False
+    store = open_store(world.places.state / STORE_FILE)
     try:
         for session in await store.sessions(LOCAL.key):
             run = await store.latest_run(session.id)
