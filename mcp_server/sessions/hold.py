@@ -56,18 +56,32 @@ class Hold:
 
     async def started(self, call: ToolCall, events: Sequence[AuditEvent], uses: Sequence[RulingId]) -> bool:
         self._pulse.tell(f"{' › '.join(self.path)}: {call.tool} {summary_of(call)}")
+        if self._lapsed():
+            await self.renew()  # a loop that was held up may be late, and nobody else has come
         written = await self._deployment.store.save_run(
             self.run, self._lease, entries=(CallStarted(call_id=call.id),), events=events, uses=uses, now=self._deployment.clock()
         )
         if written:
-            self._check_good()  # nothing is awaited from here to the act
+            if self._lapsed():  # nothing is awaited from here to the act
+                raise LeaseLost("the lease lapsed before the call could begin")
             self._pulse.running.add(call.id)
         return written
 
-    def _check_good(self) -> None:
-        """A process that was stopped for longer than its lease finds itself here, about to do what another one has given up for lost."""
-        if self._deployment.steady() >= self.good_until:
-            raise LeaseLost("the lease lapsed before the call could begin")
+    def _lapsed(self) -> bool:
+        """A process that was stopped for longer than its lease is about to do what another one may have given up for lost."""
+        return self._deployment.steady() >= self.good_until
+
+    async def renew(self) -> None:
+        """Hold on to the run.
+
+        Raises:
+            LeaseLost: Another process has it now.
+        """
+        seconds, good_from = self._deployment.limits.lease_seconds, self._deployment.steady()
+        kept = await self._deployment.store.claim(self.run.id, owner=self._lease.owner, now=self._deployment.clock(), seconds=seconds)
+        if kept is None or kept.fence != self._lease.fence:
+            raise LeaseLost("the lease could not be renewed")
+        self.good_until = good_from + seconds
 
     async def ended(self, ended: CallEnded, events: Sequence[AuditEvent]) -> None:
         await self.save(RunState.RUNNING, entries=(ended,), happened=events)

@@ -141,7 +141,7 @@ class Supervisor:
         try:
             hold = await self._hold_of(run_id, pulse, lease, good_until)
             if hold is not None:
-                parked = await self._acting(pulse, hold, scope, lease)
+                parked = await self._acting(pulse, hold, scope)
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(LAY_DOWN):
                 await store.release(lease)
@@ -159,12 +159,12 @@ class Supervisor:
         hold.good_until = good_until
         return hold
 
-    async def _acting(self, pulse: Pulse, hold: Hold, scope: anyio.CancelScope, lease: Lease) -> Sequence[Rest]:
+    async def _acting(self, pulse: Pulse, hold: Hold, scope: anyio.CancelScope) -> Sequence[Rest]:
         parked: Sequence[Rest] | None = None
         try:
             with scope:
                 async with anyio.create_task_group() as group:
-                    group.start_soon(self._renew, hold, lease, scope)
+                    group.start_soon(self._renew, hold, scope)
                     parked = await self._driving.advance(pulse, hold)
                     group.cancel_scope.cancel()
         except* StoreError:
@@ -177,19 +177,15 @@ class Supervisor:
         await self._after(hold.run.id)
         return parked or ()
 
-    async def _renew(self, hold: Hold, lease: Lease, scope: anyio.CancelScope) -> None:
-        limits = self._deployment.limits
+    async def _renew(self, hold: Hold, scope: anyio.CancelScope) -> None:
         while True:
-            await anyio.sleep(limits.lease_seconds / 3)
-            good_until = self._deployment.steady() + limits.lease_seconds
-            kept = await self._deployment.store.claim(
-                lease.run_id, owner=lease.owner, now=self._deployment.clock(), seconds=limits.lease_seconds
-            )
-            if kept is None or kept.fence != lease.fence:
-                log.warning("lost the lease of a run", run=lease.run_id)
+            await anyio.sleep(self._deployment.limits.lease_seconds / 3)
+            try:
+                await hold.renew()
+            except LeaseLost:
+                log.warning("lost the lease of a run", run=hold.run.id)
                 scope.cancel()
                 return
-            hold.good_until = good_until
 
     async def _stopped(self, hold: Hold) -> None:
         """The run was stopped from outside: cancelled, or laid down because the server stops."""

@@ -36,7 +36,7 @@ AGAIN = 0.35
 STOPS = 0.25
 """How often the first server is not killed, but stopped for longer than its lease."""
 
-WORKERS = 4
+WORKERS = 6
 """Runs at a time: most of one is waiting for the lease of a dead process to lapse."""
 
 

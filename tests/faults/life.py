@@ -27,7 +27,7 @@ from tests.behaviour.world import World
 from tests.faults.points import Fault, FaultyDatabase, FaultyStore, Log
 from tests.faults.tales import Tale
 
-LEASE = 0.4
+LEASE = 1.0
 """Seconds: what a death costs whoever goes on."""
 
 LOOK = 0.01
