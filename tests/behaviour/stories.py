@@ -9,7 +9,8 @@ import anyio
 import pytest
 from mcp_types import CallToolResult
 
-from mcp_server.records import Answer, Choice, Prompt, PromptState
+from mcp_server.policy.verdicts import SessionId
+from mcp_server.records import Answer, Choice, Prompt, PromptState, RunState
 from mcp_server.sessions.answers import close_with
 from mcp_server.store.protocol import Store
 from tests.behaviour.world import LOOK, Connected, Script, World, make_world
@@ -121,6 +122,16 @@ async def until(what: Callable[[], Awaitable[bool]], seconds: float = LONG) -> N
     with anyio.fail_after(seconds):
         while not await what():  # noqa: ASYNC110 - what is looked for is in another process, or the clock's
             await anyio.sleep(LOOK)
+
+
+async def at_rest(connected: Connected, task_id: str) -> None:
+    """Wait until the child waits for another. Its own child may be ahead of it: what that asks can be open before this is written."""
+
+    async def rests() -> bool:
+        run = await connected.store.latest_run(SessionId(task_id))
+        return run is not None and run.state is RunState.WAITING
+
+    await until(rests)
 
 
 async def closed_prompt(store: Store, state: PromptState = PromptState.EXPIRED) -> None:

@@ -14,7 +14,7 @@ from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotification, TextResourceContents
 
 from mcp_server.settings.values import Flags
-from tests.behaviour.stories import NEAR, answer_all, bounded, content_of, each_era, errand, team_world, until_ended
+from tests.behaviour.stories import NEAR, answer_all, at_rest, bounded, content_of, each_era, errand, team_world, until_ended
 from tests.behaviour.world import Connected, World, connect
 from tests.protocol.connect import Cell, each_cell, each_near_cell
 
@@ -43,9 +43,10 @@ async def listed(connected: Connected) -> list[str]:
 
 
 async def started(connected: Connected) -> str:
-    """A `lead` at work whose `writer` waits for a person."""
+    """A `lead` that waits for its `writer`, who waits for a person."""
     result = await bounded(connected.call("task", **errand("lead", background=True)))
     await connected.open_prompts()
+    await at_rest(connected, content_of(result)["task_id"])
     return content_of(result)["task_id"]
 
 

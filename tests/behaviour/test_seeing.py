@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from mcp_server.cli.main import remit
 from mcp_server.principal import LOCAL
 from mcp_server.records import PromptState, RunState
-from tests.behaviour.stories import NEAR, bounded, content_of, errand, state_of, team_world, until_ended
+from tests.behaviour.stories import NEAR, at_rest, bounded, content_of, errand, state_of, team_world, until_ended
 from tests.behaviour.world import World, connect
 
 
@@ -30,6 +30,7 @@ async def test_a_running_tree_is_seen_with_what_it_waits_for_and_ended_from_a_te
     async with connect(world, NEAR) as connected:
         started = await bounded(connected.call("task", **errand("lead", background=True)))
         (prompt,) = await connected.open_prompts()
+        await at_rest(connected, content_of(started)["task_id"])
         head, build, lead, writer = (await remits(world, "sessions")).splitlines()
         assert head.startswith("SESSION")
         assert build.startswith("build")
