@@ -18,7 +18,7 @@ from mcp_server.records import RunId, StoredEntry, TaskGiven
 from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.base import TurnRequest
 from mcp_server.sessions.models.endpoints import ProviderLimits
-from mcp_server.sessions.models.names import SCRIPTED
+from mcp_server.sessions.models.names import SCRIPTED, is_client
 
 LIMITS = ProviderLimits(tries=1, try_seconds=30.0, turn_seconds=30.0)
 """A person looks on: one try, and half a minute is longer than any model that is of use takes for a word."""
@@ -42,10 +42,10 @@ def models_wanted(place: Here, agents: Mapping[str, AgentDefinition]) -> dict[st
 
 
 def call_models(place: Here, models: Sequence[str]) -> Iterator[Finding]:
-    """Call each once, all at the same time. Scripted models have nobody to call."""
+    """Call each once, all at the same time. Scripted models have nobody to call, and a client's own is asked by its client alone."""
     backends = backend_of(place.settings, place.workspace, os.environ)
     asking = replace(backends, provider=replace(backends.provider, limits=LIMITS))
-    real = [model for model in models if not model.startswith(SCRIPTED)]
+    real = [model for model in models if not model.startswith(SCRIPTED) and not is_client(model)]
     yield from anyio.run(_all, asking, real)
 
 

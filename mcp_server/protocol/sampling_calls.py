@@ -12,6 +12,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT, CreateMessageResultWithTools, RequestId
 from pydantic import ValidationError
 
+from mcp_server.errors import RemitError
 from mcp_server.protocol.asking import Visit
 from mcp_server.protocol.sampling import request_of, said_by
 from mcp_server.sessions.front import Ended
@@ -36,31 +37,43 @@ class ModelCalls:
         self._request_id = request_id
         self._flying: dict[str, anyio.CancelScope] = {}
         self._landed = anyio.Event()
+        self._looked = anyio.Event()
         self._until = anyio.current_time() + visit.timing.patience
 
     async def run(self) -> None:
         """Put every turn that opens, and take back those that are wanted no more, until the call has ended. Cancel it to leave earlier."""
+        try:
+            async with anyio.create_task_group() as group:
+                await self._follow(group)
+        finally:
+            self._looked.set()
+
+    async def _follow(self, group: TaskGroup) -> None:
         visit, seen = self._visit, frozenset[str]()
-        async with anyio.create_task_group() as group:
-            while True:
+        while True:
+            try:
                 settled = await visit.front.settle(visit.root, visit.call_id, seconds=visit.timing.form_life, shown=tuple(seen))
-                for ask_id, scope in self._flying.items():
-                    if not visit.front.turn_wanted(ask_id):
-                        scope.cancel()
-                if isinstance(settled, Ended):
-                    return
-                await self._put(settled.turns, group)
-                seen = settled.ids
+            except RemitError:  # whoever stays with the call meets it too, and tells it
+                return
+            for ask_id, scope in self._flying.items():
+                if not visit.front.turn_wanted(ask_id):
+                    scope.cancel()
+            if isinstance(settled, Ended):
+                return
+            await self._put(settled.turns, group)
+            self._looked.set()
+            seen = settled.ids
 
     async def landed(self) -> None:
         """Wait for those that are with the client, and put no more: to leave now would take them from it half-way."""
+        await self._looked.wait()
         self._until = 0.0
         while self._flying:
             await self._landed.wait()
 
     async def _put(self, asks: tuple[ModelAsk, ...], group: TaskGroup) -> None:
         for ask in asks:
-            if ask.id in self._flying or anyio.current_time() >= self._until:
+            if ask.id in self._flying or (self._looked.is_set() and anyio.current_time() >= self._until):
                 continue
             if await self._visit.front.put_turn(self._visit.call_id, ask.id):
                 self._flying[ask.id] = anyio.CancelScope()

@@ -52,8 +52,8 @@ Call = tuple[str, Mapping[str, Any]]
 
 
 def own_world(folder: Path, *, settings: Mapping[str, Any] | None = None, agents: Mapping[str, str] | None = None) -> World:
-    """Every agent's model is the client's own. Nobody names sessions."""
-    said = {"model": "client", "sampling": True, "roles": {"title": "nobody"}, **(settings or {})}
+    """Every agent's model is the client's own."""
+    said = {"model": "client", "sampling": True, **(settings or {})}
     reader = agent("permission:", "  read: allow")
     mute = agent("tools: []")
     return make_world(folder, settings=said, agents={**TEAM, "reader": reader, "mute": mute, **(agents or {})})
@@ -221,6 +221,34 @@ async def test_an_agents_hint_and_temperature_go_to_the_client(tmp_path: Path) -
     assert asked.model_preferences is not None
     assert [hint.name for hint in asked.model_preferences.hints or ()] == ["small"]
     assert (asked.temperature, asked.max_tokens) == (0.5, 500)
+
+
+@each_era
+async def test_a_call_with_no_time_to_wait_still_carries_the_turn_that_is_open(cell: Cell, tmp_path: Path) -> None:
+    world = own_world(tmp_path, settings={"limits": {"task_wait": 0}})
+    async with lent(world, cell, OwnModel(read(2))) as connected:
+        result = await bounded(connected.call("task", **errand("reader")))
+        with anyio.fail_after(LONG):
+            while state_of(result) == "running":
+                result = await connected.call("task_status", task_id=content_of(result)["task_id"], wait_seconds=1)
+    assert state_of(result) == "completed"
+
+
+@each_era
+async def test_a_long_transcript_is_shortened_by_the_clients_model_too(cell: Cell, tmp_path: Path) -> None:
+    async def speak(params: CreateMessageRequestParams) -> Reply:
+        if params.tools is None:
+            return turn("Condensed: the file was read.")
+        told = json.dumps([message.model_dump(mode="json") for message in params.messages])
+        return turn("All read.") if "Condensed:" in told else turn("", ("read", {"filePath": "long.txt", "limit": len(model.asked)}))
+
+    model = OwnModel(speak)
+    world = own_world(tmp_path, settings={"limits": {"context_tokens": 3000}})
+    (world.workspace / "long.txt").write_text(("word " * 400 + "\n") * 9)
+    async with lent(world, cell, model) as connected:
+        result = await bounded(connected.call("task", **errand("reader")))
+    assert content_of(result)["result"] == "All read."
+    assert sum(asked.tools is None for asked in model.asked) == 1
 
 
 @each_era
