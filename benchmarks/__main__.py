@@ -8,7 +8,7 @@ import sys
 
 import structlog
 
-from benchmarks import children, decisions, searching, servers
+from benchmarks import children, decisions, sandbox, searching, servers, shell
 from benchmarks.report import PAGE, page, row
 
 PARTS = {
@@ -16,6 +16,8 @@ PARTS = {
     "servers": servers.figures,
     "children": children.figures,
     "searching": searching.figures,
+    "shell": shell.figures,
+    "sandbox": sandbox.figures,
 }
 
 

@@ -19,6 +19,8 @@ TITLES = {
     "servers": "Servers over stdio",
     "children": "Children",
     "searching": "Searching",
+    "shell": "Reading lines of shell",
+    "sandbox": "The sandbox",
 }
 
 HEAD = """# Benchmarks

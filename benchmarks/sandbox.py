@@ -1,22 +1,19 @@
-"""How much longer a sandboxed command takes than a plain one, the drawing of its profile included.
+"""How much longer a sandboxed command takes than a plain one, the drawing of its profile included, and a search in it.
 
-    python -m benchmarks.sandbox [files ...]
-
-Each back end in turn, over and over, so that a busy machine is busy for all of them. Times in milliseconds.
+Each back end in turn, over and over, so that a busy machine is busy for all of them.
 """
 
 import os
-import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import anyio
 
+from benchmarks.measuring import Figure, Spread, spread, words
 from mcp_server.policy.chain import Authority, Commons, Member, authority
 from mcp_server.policy.guard import guard_rules
 from mcp_server.policy.values import Action, Rule
@@ -30,9 +27,21 @@ from mcp_server.sandbox.placeholders import Placeholders
 from mcp_server.sandbox.profile import Profile
 from mcp_server.sandbox.running import run
 from mcp_server.settings.places import Places
+from mcp_server.tools.ripgrep import binary
 
 ROUNDS = 60
 """Enough for a steady median within half a minute."""
+
+FEW, MANY = 1_000, 55_000
+"""Files of a small and of a large workspace."""
+
+TARGET = 0.008
+SEARCH_TARGET = 1.3
+
+SEARCH = "rg --no-config --count-matches act . > /dev/null"
+
+TEXT = "def act(value):\n    return value + 1\n\n\n" * 12
+"""Half a kilobyte, as short sources have."""
 
 BASH = ("/bin/bash", "--noprofile", "--norc", "-c")
 
@@ -59,11 +68,12 @@ def _fill(workspace: Path, files: int) -> None:
         folder = workspace / f"part{number // 400}" / f"piece{number // 20}"
         if number % 20 == 0:
             folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"file{number}.py").touch()
+        (folder / f"file{number}.py").write_text(TEXT)
 
 
 def _bench(folder: Path, workspace: Path, kind: str) -> _Bench:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(Path.home()), "LANG": "C.UTF-8"}
+    programs = os.pathsep.join((os.path.dirname(binary()), os.environ["PATH"]))
+    environment = {"PATH": programs, "HOME": str(Path.home()), "LANG": "C.UTF-8"}
     places = Places(home=Path.home(), config=folder / "config", state=folder / "state", cache=folder / "cache", managed=Path("/etc/remit"))
     temporary = folder / "temporary"
     temporary.mkdir(exist_ok=True)
@@ -78,20 +88,20 @@ def _bench(folder: Path, workspace: Path, kind: str) -> _Bench:
     )
 
 
-async def _once(backend: Backend, profile: Callable[[], Profile], cwd: str) -> float:
+async def _once(backend: Backend, profile: Callable[[], Profile], cwd: str, line: str) -> float:
     started = time.perf_counter()
-    done = await run(backend, profile(), [*BASH, ":"], cwd=cwd, seconds=60, take=_ignore, beat=_quiet)
-    took = (time.perf_counter() - started) * 1000
+    done = await run(backend, profile(), [*BASH, line], cwd=cwd, seconds=60, take=_ignore, beat=_quiet)
+    took = time.perf_counter() - started
     if done.code != 0:
-        raise SystemExit(f"{backend.name} failed: {done}")
+        raise AssertionError(f"{backend.name} failed: {done}")
     return took
 
 
-async def _plain(cwd: str, environment: dict[str, str]) -> float:
+async def _plain(cwd: str, environment: dict[str, str], line: str) -> float:
     """The shell alone, with nothing looked for or ended afterwards."""
     started = time.perf_counter()
-    await anyio.run_process([*BASH, ":"], cwd=cwd, env=environment)
-    return (time.perf_counter() - started) * 1000
+    await anyio.run_process([*BASH, line], cwd=cwd, env=environment)
+    return time.perf_counter() - started
 
 
 def _ignore(_data: bytes) -> None:
@@ -102,43 +112,55 @@ async def _quiet(_seconds: float) -> None:
     pass
 
 
-async def _measure(bench: _Bench, backends: Sequence[Backend]) -> dict[str, list[float]]:
+async def _measure(bench: _Bench, backends: Sequence[Backend], line: str, rounds: int) -> dict[str, Spread]:
     cwd = str(bench.workspace)
     times: dict[str, list[float]] = {"plain": [], "profile": [], **{backend.name: [] for backend in backends}}
-    for _ in range(ROUNDS):
-        times["plain"].append(await _plain(cwd, bench.environment))
+    for _ in range(rounds):
+        times["plain"].append(await _plain(cwd, bench.environment, line))
         started = time.perf_counter()
         bench.profile()
-        times["profile"].append((time.perf_counter() - started) * 1000)
+        times["profile"].append(time.perf_counter() - started)
         for backend in backends:
-            times[backend.name].append(await _once(backend, bench.profile, cwd))
-    return times
+            times[backend.name].append(await _once(backend, bench.profile, cwd, line))
+    return {name: spread(took) for name, took in times.items()}
 
 
-def main(counts: Sequence[int]) -> None:
-    """Measure and print a line each."""
+def figures() -> list[Figure]:
+    """Starting a command in workspaces of two sizes, and searching in one."""
     with tempfile.TemporaryDirectory(prefix="remit-bench-") as name:
         folder = Path(name).resolve()
-        backends, absent = candidates(Placeholders(folder / "placeholders"))
-        for line in absent:
-            print(line)  # noqa: T201 - what it is for
-        for files in counts:
+        backends, _ = candidates(Placeholders(folder / "placeholders"))
+        made: list[Figure] = []
+        for files in (FEW, MANY):
             workspace = folder / f"work{files}"
             _fill(workspace, files)
             for kind in KINDS:
-                times = anyio.run(partial(_measure, _bench(folder, workspace, kind), backends))
-                _tell(files, kind, times)
+                times = anyio.run(
+                    partial(_measure, _bench(folder, workspace, kind), backends, ":", ROUNDS if files == FEW else ROUNDS // 4)
+                )
+                made += [_started(files, kind, backend.name, times) for backend in backends]
+        times = anyio.run(partial(_measure, _bench(folder, folder / f"work{MANY}", "read-only"), backends, SEARCH, ROUNDS // 4))
+        return [*made, *(_searched(backend.name, times) for backend in backends)]
 
 
-def _tell(files: int, kind: str, times: dict[str, list[float]]) -> None:
-    plain = times.pop("plain")
-    print(f"{files:>6} files, {kind}: plain {statistics.median(plain):.1f} (best {min(plain):.1f})")  # noqa: T201 - what it is for
-    profile = times.pop("profile")
-    print(f"         of which the profile: {statistics.median(profile):.1f} (best {min(profile):.1f})")  # noqa: T201 - what it is for
-    for name, took in times.items():
-        more, best = statistics.median(took) - statistics.median(plain), min(took) - min(plain)
-        print(f"         {name}: +{more:.1f} (best against best +{best:.1f})")  # noqa: T201 - what it is for
+def _started(files: int, kind: str, name: str, times: Mapping[str, Spread]) -> Figure:
+    more, least = times[name].p50 - times["plain"].p50, times[name].least - times["plain"].least
+    return Figure(
+        name=f"start in {name}, {kind}, {files:,} files",
+        measured=f"{words(more)} more than plain ({words(times['plain'].p50)}); least against least {words(least)}; "
+        f"of it the profile {words(times['profile'].p50)} (least {words(times['profile'].least)})",
+        target="at most 8 ms more" if files == FEW else "",
+        met=least <= TARGET if files == FEW else None,
+        how="`bash -c :` in a sandbox that was drawn for it, until nothing of it is left, against the shell alone; met by the least",
+    )
 
 
-if __name__ == "__main__":
-    main([int(text) for text in sys.argv[1:]] or [1_000, 55_000])
+def _searched(name: str, times: Mapping[str, Spread]) -> Figure:
+    ratio = times[name].p50 / times["plain"].p50
+    return Figure(
+        name=f"ripgrep in {name} over {MANY:,} files",
+        measured=f"{ratio:.2f} times plain ({words(times[name].p50)} against {words(times['plain'].p50)})",
+        target="at most 1.3 times",
+        met=ratio <= SEARCH_TARGET,
+        how="the same line, the drawing of the profile included",
+    )

@@ -1,9 +1,7 @@
 """How long reading a line takes, alone and with the second parser's opinion.
 
-    python -m benchmarks.shell
-
 The lines are the everyday ones of the tests, each in turn, over and over; of each the best time counts, so that a busy machine
-does not. Microseconds.
+does not.
 """
 
 import statistics
@@ -12,29 +10,44 @@ from pathlib import Path
 
 import yaml
 
+from benchmarks.measuring import Figure, words
 from mcp_server.shell.reading import read_line
 from mcp_server.shell.second import forget
 
-ROUNDS = 20
+ROUNDS, WITH_SECOND = 20, 5
 LINES = Path(__file__).parents[1] / "tests" / "shell" / "everyday.yaml"
+ALONE_TARGET, SECOND_TARGET = 100e-6, 4e-3
 
 
-def main() -> None:
-    """Measure and print."""
+def figures() -> list[Figure]:
+    """Both."""
     groups = yaml.safe_load(LINES.read_text(encoding="utf-8"))["groups"]
     lines = [command for group in groups for command in group["commands"]]
-    for words, second, rounds in (("reading", False, ROUNDS), ("with the second parser", True, 5)):
-        best = dict.fromkeys(lines, float("inf"))
-        for _ in range(rounds):
-            forget()
-            for line in lines:
-                start = time.perf_counter()
-                read_line(line, folder="/workspace", home="/home/person", second=second)
-                best[line] = min(best[line], (time.perf_counter() - start) * 1e6)
-        took = sorted(best.values())
-        told = f"p50 {statistics.median(took):.0f}, p95 {took[int(len(took) * 0.95)]:.0f}, most {took[-1]:.0f}"
-        print(f"{words}: {told} us over {len(took):,} lines")  # noqa: T201 - a benchmark prints
+    alone, both = _best(lines, second=False, rounds=ROUNDS), _best(lines, second=True, rounds=WITH_SECOND)
+    how = f"{len(lines)} everyday lines; of each the best time"
+    alone_met, both_met = _p50(alone) <= ALONE_TARGET, _p50(both) <= SECOND_TARGET
+    return [
+        Figure(name="reading a line", measured=_told(alone), target="p50 at most 100 µs", met=alone_met, how=how),
+        Figure(
+            name=f"{name} with the second parser", measured=_told(both), target="at most 4 ms", met=_p50(both) <= SECOND_TARGET, how=how
+        ),
+    ]
 
 
-if __name__ == "__main__":
-    main()
+def _best(lines: list[str], *, second: bool, rounds: int) -> list[float]:
+    best = dict.fromkeys(lines, float("inf"))
+    for _ in range(rounds):
+        forget()
+        for line in lines:
+            start = time.perf_counter()
+            read_line(line, folder="/workspace", home="/home/person", second=second)
+            best[line] = min(best[line], time.perf_counter() - start)
+    return sorted(best.values())
+
+
+def _p50(took: list[float]) -> float:
+    return statistics.median(took)
+
+
+def _told(took: list[float]) -> str:
+    return f"p50 {words(_p50(took))}, p95 {words(took[int(len(took) * 0.95)])}, most {words(took[-1])}"
