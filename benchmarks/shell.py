@@ -28,9 +28,7 @@ def figures() -> list[Figure]:
     alone_met, both_met = _p50(alone) <= ALONE_TARGET, _p50(both) <= SECOND_TARGET
     return [
         Figure(name="reading a line", measured=_told(alone), target="p50 at most 100 µs", met=alone_met, how=how),
-        Figure(
-            name=f"{name} with the second parser", measured=_told(both), target="at most 4 ms", met=_p50(both) <= SECOND_TARGET, how=how
-        ),
+        Figure(name="reading a line with the second parser", measured=_told(both), target="at most 4 ms", met=both_met, how=how),
     ]
 
 
