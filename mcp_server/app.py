@@ -37,13 +37,14 @@ from mcp_server.sessions.models.fallback import Fallback
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.promise_desk import PromiseDesk
+from mcp_server.sessions.retention import Keeping, prune
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
 from mcp_server.sessions.sight import StoreSight
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolset.all import every_tool
 from mcp_server.sessions.watch import Watch
 from mcp_server.settings.places import Places, private_folder
-from mcp_server.settings.schema import WebSearch
+from mcp_server.settings.schema import Retention, WebSearch
 from mcp_server.settings.values import Flags, Settings
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
@@ -72,12 +73,20 @@ class Address:
 class Running:
     """A process's parts while they run."""
 
+    retention: Retention
     deployment: Deployment
     supervisor: Supervisor
     desk: Desk
     promised: PromiseDesk
     looks: Looks
     server: Server[Line]
+
+    async def tidy(self) -> None:
+        """Remove what has ended and is older than settings keep it."""
+        keeping = Keeping(days=self.retention.days, megabytes=self.retention.megabytes)
+        pruned = await prune(self.deployment.store, self.deployment.outputs, keeping, now=self.deployment.clock())
+        if pruned.trees:
+            log.info("removed what was old", trees=pruned.trees, sessions=pruned.sessions)
 
     async def end(self) -> None:
         """Take nothing more, lay down what acts."""
@@ -137,6 +146,7 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     group.start_soon(Watch(parts.deployment, parts.supervisor).run)
     group.start_soon(parts.promised.watch)
     group.start_soon(parts.looks.run)
+    parts.supervisor.aside(parts.tidy)
     if parts.deployment.enclosing is not None:
         group.start_soon(partial(to_thread.run_sync, parts.deployment.enclosing.prepare, abandon_on_cancel=True))
 
@@ -172,7 +182,9 @@ def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Ti
         promised=promised,
         timing=timing,
     )
-    return Running(deployment=deployment, supervisor=supervisor, desk=desk, promised=promised, looks=looks, server=server)
+    return Running(
+        retention=settings.retention, deployment=deployment, supervisor=supervisor, desk=desk, promised=promised, looks=looks, server=server
+    )
 
 
 def harmless(environment: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ import click
 
 from mcp_server.cli.forest import ALL_OF_THEM, Forest, Listed, as_object, lines_of, objects_of, read_forest
 from mcp_server.cli.live import beats, draws_here, screen
+from mcp_server.cli.pruning import prune_sessions
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.story import Story, objects, read_story, told
@@ -78,6 +79,9 @@ async def _tell_changes(read: Read, store: Store) -> None:
                 if told_last.get(one["id"]) != one:
                     click.echo(json_line(one))
                     told_last[one["id"]] = one
+
+
+sessions.add_command(prune_sessions)
 
 
 @sessions.command()

@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from mcp_server.agents.definition import AgentDefinition
+from mcp_server.errors import StoreError
 from mcp_server.policy.chain import Authority, Commons, Member, authority, stricter
 from mcp_server.policy.derived import joined
 from mcp_server.policy.layers import Held
@@ -45,6 +46,8 @@ class Standing:
 async def standing_of(deployment: Deployment, session: SessionRecord) -> Standing:
     """Read the chain and the rules as they are now."""
     records = await deployment.store.chain(session.id)
+    if not records:  # without its chain it would have no restrictions
+        raise StoreError(f"session {session.id} is not there any more: it was silent for so long that it was removed; connect anew")
     rulebook = deployment.rulebook.pinned()
     definitions = rulebook.definitions(session.workspace)
     rulings = await deployment.store.rulings(

@@ -152,11 +152,11 @@ class Budget(Block):
 class Retention(Block):
     """How long what has ended is kept. The audit is kept for ever."""
 
-    days: Annotated[int, Field(ge=1, le=3650)] | None = key(
-        90, "Trees of which nothing was heard for so long are removed when a server starts; null: never.", example=30
+    days: Annotated[int, Field(ge=0, le=3650)] = key(
+        90, "Trees of which nothing was heard for so long are removed when a server starts; 0: never.", example=30
     )
-    megabytes: Annotated[int, Field(ge=10)] | None = key(
-        None, "Where the store is larger, those silent longest go first; absent: any size.", example=2000
+    megabytes: Annotated[int, Field(ge=0)] = key(
+        0, "Where the store is larger, trees silent longest go first, but none of the last day; 0: any size.", example=2000
     )
 
 

@@ -127,6 +127,7 @@ def silent_trees(connection: sqlite3.Connection, before: float) -> tuple[Kept, .
         "SELECT s.id, max(s.created_at, coalesce((SELECT max(a.at) FROM audit a WHERE a.root_id = s.id), 0)) AS heard "
         "FROM sessions s WHERE s.parent_id IS NULL AND heard < :before "
         "AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.root_id = s.id AND r.final = 0) "
+        "AND NOT EXISTS (SELECT 1 FROM promised c WHERE c.root_id = s.id AND c.final = 0) "
         "AND NOT EXISTS (SELECT 1 FROM prompts p WHERE p.root_id = s.id AND p.state = 'open') ORDER BY heard",
         {"before": before},
     )
@@ -135,11 +136,15 @@ def silent_trees(connection: sqlite3.Connection, before: float) -> tuple[Kept, .
 
 def forget(connection: sqlite3.Connection, root_id: str) -> tuple[SessionId, ...]:
     """Take a whole tree out, but for its audit. Nothing, and none, where something of it goes on after all."""
-    busy = "SELECT 1 FROM runs WHERE root_id = :id AND final = 0 UNION SELECT 1 FROM prompts WHERE root_id = :id AND state = 'open'"
+    busy = (
+        "SELECT 1 FROM runs WHERE root_id = :id AND final = 0 UNION SELECT 1 FROM promised WHERE root_id = :id AND final = 0 "
+        "UNION SELECT 1 FROM prompts WHERE root_id = :id AND state = 'open'"
+    )
     if first(connection, busy, {"id": root_id}) is not None:
         return ()
     gone = tuple(SessionId(row[0]) for row in every(connection, "SELECT id FROM sessions WHERE root_id = :id", {"id": root_id}))
     connection.execute("PRAGMA defer_foreign_keys = ON")
+    connection.execute("DELETE FROM promised WHERE root_id = :id", {"id": root_id})
     for table in ("entries", "session_state", "prompts", "rulings"):
         connection.execute(f"DELETE FROM {table} WHERE session_id IN (SELECT id FROM sessions WHERE root_id = :id)", {"id": root_id})  # noqa: S608 - constants
     connection.execute("DELETE FROM changes WHERE run_id IN (SELECT id FROM runs WHERE root_id = :id)", {"id": root_id})

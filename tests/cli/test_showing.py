@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
@@ -102,3 +103,16 @@ def test_a_damaged_store_is_one_clear_error(kept: Kept, environment: Mapping[str
 def test_an_unknown_command_and_a_wrong_option_are_usage_errors(environment: Mapping[str, str]) -> None:
     assert run(environment, "bogus").exit_code == 2
     assert run(environment, "audit", "--since", "soon").exit_code == 2
+
+
+def test_what_has_ended_and_is_old_is_removed_and_what_is_young_stays(kept: Kept, environment: Mapping[str, str], tmp_path: Path) -> None:
+    kept.tree()
+    (tmp_path / "home" / "w").mkdir(parents=True)
+    said = [
+        run(environment, "sessions", "prune", "--days", days, "--workspace", str(tmp_path / "home" / "w")).output for days in ("36500", "1")
+    ]
+    assert said == [
+        "trees removed: 0, sessions: 0; the audit keeps what they did\n",
+        "trees removed: 1, sessions: 2; the audit keeps what they did\n",
+    ]
+    assert "build › explore" in run(environment, "audit").output
