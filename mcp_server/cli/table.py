@@ -6,6 +6,8 @@ import sys
 import unicodedata
 from collections.abc import Sequence
 
+from mcp_server.sessions.visible import visible
+
 GAP = "  "
 NARROWEST = 60
 """Below this a table is not cut: lines wrap, but nothing is lost."""
@@ -25,13 +27,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def plain(text: str) -> str:
     """The text on one line, with no character that a terminal would obey or hide."""
-    return "".join(_shown(character) for character in text)
-
-
-def _shown(character: str) -> str:
-    if character in "\n\t":
-        return {"\n": "⏎", "\t": " "}[character]
-    return character if character.isprintable() else json.dumps(character)[1:-1]
+    return visible(text.replace("\n", "⏎").replace("\t", " "))
 
 
 def safe(text: str) -> str:

@@ -7,6 +7,7 @@ import json
 from typing import Any, assert_never
 
 from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, Question, QuestionSubject
+from mcp_server.sessions.visible import visible
 from mcp_server.sessions.wants import amount
 
 DECISION = "decision"
@@ -63,13 +64,11 @@ def own_field_of(index: int) -> str:
 
 
 def shown(text: str, limit: int = _ARGUMENT_CHARS) -> str:
-    """The text on one line: what does not print, line breaks and direction marks included, is written as an escape."""
+    """The text on one line, with nothing in it that hides; of a long one the start and the end."""
     cut = len(text) - limit
-    kept = text if cut <= 0 else text[: limit * 2 // 3] + text[-(limit // 3) :]
-    safe = [char if char.isprintable() else json.dumps(char)[1:-1] for char in kept]
-    if cut > 0:
-        safe.insert(limit * 2 // 3, f" […{cut} characters not shown…] ")
-    return "".join(safe)
+    if cut <= 0:
+        return visible(text)
+    return f"{visible(text[: limit * 2 // 3])} […{cut} characters not shown…] {visible(text[-(limit // 3) :])}"
 
 
 # ---- approvals ----------------------------------------------------------------------------------
