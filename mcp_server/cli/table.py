@@ -37,7 +37,8 @@ def safe(text: str) -> str:
 
 def json_line(value: object) -> str:
     """The value as JSON on one line, with no character that a terminal would obey or hide."""
-    return plain(json.dumps(value, ensure_ascii=False))
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in text)
 
 
 def _width(text: str) -> int:

@@ -1,9 +1,11 @@
 """Tables line up, and show what a terminal would obey instead of sending it."""
 
+import json
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_server.cli.table import plain, safe, table
+from mcp_server.cli.table import json_line, plain, safe, table
 from tests.campaign import search
 
 
@@ -20,3 +22,11 @@ def test_wide_characters_take_two_places() -> None:
 def test_no_text_reaches_the_terminal_as_a_command(text: str) -> None:
     assert plain(text).isprintable()
     assert all(line.isprintable() for line in safe(text).split("\n"))
+
+
+@given(st.dictionaries(st.text(), st.text() | st.lists(st.text())))
+@search(300)
+def test_a_line_of_json_is_as_harmless_and_says_what_it_was_given(value: dict[str, str | list[str]]) -> None:
+    line = json_line(value)
+    assert line.isprintable()
+    assert json.loads(line) == value
