@@ -11,8 +11,30 @@ from mcp_server.sessions.front import Caller
 from mcp_server.sessions.lookups import same_caller
 from mcp_server.store.ids import mint
 
+MOST = 1000
+"""Roots of one caller that are looked through: some years of a client that connects every day."""
+
 USED = "used"
 """The state key under which a shared root notes when it was last used."""
+
+
+def root_of(deployment: Deployment, caller: Caller, session_id: SessionId, *, shared: bool) -> SessionRecord:
+    """The root that the caller would get now. Stores nothing."""
+    return SessionRecord(
+        id=session_id,
+        principal=caller.principal.key,
+        workspace=caller.workspace,
+        agent=caller.agent,
+        root_id=session_id,
+        parent_id=None,
+        depth=0,
+        root_agent=caller.agent,
+        shared=shared,
+        mode=deployment.rulebook.root_mode(caller.agent),
+        started_with=deployment.rulebook.command_line(),
+        narrowed=deployment.tools,
+        created_at=deployment.clock(),
+    )
 
 
 class Roots:
@@ -30,23 +52,8 @@ class Roots:
         return await self._new(caller, shared=shared)
 
     async def _new(self, caller: Caller, *, shared: bool) -> SessionRecord:
-        now = self._deployment.clock()
-        session_id = SessionId(mint("ses"))
-        root = SessionRecord(
-            id=session_id,
-            principal=caller.principal.key,
-            workspace=caller.workspace,
-            agent=caller.agent,
-            root_id=session_id,
-            parent_id=None,
-            depth=0,
-            root_agent=caller.agent,
-            shared=shared,
-            mode=self._deployment.rulebook.root_mode(caller.agent),
-            started_with=self._deployment.rulebook.command_line(),
-            narrowed=self._deployment.tools,
-            created_at=now,
-        )
+        root = root_of(self._deployment, caller, SessionId(mint("ses")), shared=shared)
+        now = root.created_at
         await self._deployment.store.add_session(root)
         await self._deployment.store.audit((events.rooted(now, root, "opened"),))
         await self._touch(root, now)
@@ -54,7 +61,7 @@ class Roots:
 
     async def _standing(self, caller: Caller) -> SessionRecord | None:
         now, limits = self._deployment.clock(), self._deployment.limits
-        for session in await self._deployment.store.sessions(caller.principal.key, workspace=caller.workspace):
+        for session in await self._roots(caller.principal.key, caller.workspace):
             if not session.shared or session.ended_at is not None or session.agent != caller.agent:
                 continue
             silent = now - await self._used(session)
@@ -100,6 +107,8 @@ class Roots:
 
     async def of_caller(self, root: SessionRecord) -> tuple[SessionRecord, ...]:
         """Every root of the same caller, this one first."""
-        sessions = await self._deployment.store.sessions(root.principal, workspace=root.workspace)
-        others = tuple(one for one in sessions if one.parent_id is None and one.id != root.id and same_caller(one, root))
-        return (root, *others)
+        others = await self._roots(root.principal, root.workspace)
+        return (root, *(one for one in others if one.id != root.id and same_caller(one, root)))
+
+    async def _roots(self, principal: str, workspace: str) -> tuple[SessionRecord, ...]:
+        return await self._deployment.store.sessions(principal, workspace=workspace, roots=True, limit=MOST)

@@ -74,8 +74,10 @@ class Store(PromisedCalls, Protocol):
         ...
 
     async def children(self, session_id: SessionId) -> tuple[SessionRecord, ...]: ...
-    async def sessions(self, principal: str, *, workspace: str | None = None, limit: int = 200) -> tuple[SessionRecord, ...]:
-        """Newest first."""
+    async def sessions(
+        self, principal: str, *, workspace: str | None = None, roots: bool = False, limit: int = 200
+    ) -> tuple[SessionRecord, ...]:
+        """Newest first. `roots`: only those without a parent."""
         ...
 
     # runs

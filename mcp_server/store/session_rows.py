@@ -73,14 +73,16 @@ def children(connection: sqlite3.Connection, session_id: str) -> tuple[SessionRe
     )
 
 
-def of_principal(connection: sqlite3.Connection, principal: str, *, workspace: str | None, limit: int) -> tuple[SessionRecord, ...]:
+def of_principal(
+    connection: sqlite3.Connection, principal: str, *, workspace: str | None, roots: bool, limit: int
+) -> tuple[SessionRecord, ...]:
     """Newest first."""
     return _records(
         every(
             connection,
             "SELECT id, record FROM sessions WHERE principal = :principal AND (:workspace IS NULL OR workspace = :workspace) "
-            "ORDER BY created_at DESC, rowid DESC LIMIT :limit",
-            {"principal": principal, "workspace": workspace, "limit": max(limit, 0)},
+            "AND (NOT :roots OR parent_id IS NULL) ORDER BY created_at DESC, rowid DESC LIMIT :limit",
+            {"principal": principal, "workspace": workspace, "roots": roots, "limit": max(limit, 0)},
         )
     )
 

@@ -77,8 +77,10 @@ class SqliteStore(SqlitePromised, Store):
     async def children(self, session_id: SessionId) -> tuple[SessionRecord, ...]:
         return await self._db.read(session_rows.children, session_id)
 
-    async def sessions(self, principal: str, *, workspace: str | None = None, limit: int = 200) -> tuple[SessionRecord, ...]:
-        return await self._db.read(session_rows.of_principal, principal, workspace=workspace, limit=limit)
+    async def sessions(
+        self, principal: str, *, workspace: str | None = None, roots: bool = False, limit: int = 200
+    ) -> tuple[SessionRecord, ...]:
+        return await self._db.read(session_rows.of_principal, principal, workspace=workspace, roots=roots, limit=limit)
 
     # runs
 

@@ -70,6 +70,14 @@ async def test_sessions_are_listed_newest_first_and_can_be_limited_to_a_workspac
     assert await handles.two.sessions(PRINCIPAL, workspace="/nowhere") == ()
 
 
+async def test_roots_are_found_behind_any_number_of_children(handles: Handles) -> None:
+    root = a_session(created_at=1.0)
+    await handles.one.add_session(root)
+    for place in range(5):
+        await handles.one.add_session(a_session(f"c{place}", parent=root, created_at=2.0 + place))
+    assert await handles.two.sessions(PRINCIPAL, roots=True, limit=2) == (root,)
+
+
 async def test_sessions_of_one_instant_are_listed_in_the_order_of_their_making(handles: Handles) -> None:
     for name in ("z", "a", "m"):
         await handles.one.add_session(a_session(name))
