@@ -71,7 +71,8 @@ async def test_output_and_exit_code_come_back(lent: Lent) -> None:
     assert text_of(result) == "out\nerr\n\n(exit code 3)"
     assert result.failed
     assert result.structured == {
-        "exit_code": 3, "timed_out": False, "output": "out\nerr", "output_file": None, "ended_processes": 0, "waiting": False, "bash_id": None,
+        "exit_code": 3, "timed_out": False, "output": "out\nerr", "output_file": None, "ended_processes": 0, "waiting": False,
+        "bash_id": None,
         "refused": None,
     }  # fmt: skip
 
