@@ -40,6 +40,7 @@ def load_agents(*, places: Places, settings: Settings) -> AgentSet:
         loader.add_all("workspace", ((file, decode(content, file)) for file, content in paths))
     elif in_workspace:
         loader.notices.append(_untrusted(settings, len(in_workspace)))
+    loader.faults.extend(_jobless(loader, settings))
     if loader.faults:
         raise ConfigError(tuple(loader.faults))
     return _finished(loader, settings)
@@ -100,6 +101,18 @@ def _untrusted(settings: Settings, count: int) -> Fault:
         problem=f"{count} agent{'s are' if count > 1 else ' is'} not loaded: the workspace {settings.trust.why}",
         remedy="read what is there, then run `remit trust`",
     )
+
+
+def _jobless(loader: _Loader, settings: Settings) -> Iterator[Fault]:
+    """Jobs of the server that settings give to an agent which is not there. One that is disabled is left out on purpose."""
+    for job, name in settings.roles.model_dump().items():
+        origin = settings.origins.get(f"roles.{job}")
+        if origin is not None and name not in loader.found:
+            file, _, line = origin.rpartition(":")
+            place = (file, int(line)) if file and line.isdecimal() else (origin, None)
+            problem = f"`roles.{job}` names the agent `{name}`, which is not defined"
+            remedy = f"mend the name, or write `agents: {{{job}: {{disable: true}}}}` to go without"
+            yield Fault(file=place[0], line=place[1], problem=problem, remedy=remedy)
 
 
 def _finished(loader: _Loader, settings: Settings) -> AgentSet:

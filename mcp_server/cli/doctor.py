@@ -65,6 +65,7 @@ def _findings(workspace: Path, models: bool) -> Iterator[Finding]:
         yield Finding(about="workspace", state="fault", says=str(error))
         return
     yield from _settings(place)
+    yield from _search(place)
     yield from _sandbox(place)
     yield from _agents_and_models(place, models)
 
@@ -144,6 +145,19 @@ def _settings(place: Here) -> Iterator[Finding]:
         )
     else:
         yield Finding(about="workspace", state="ok", says=str(place.workspace))
+
+
+def _search(place: Here) -> Iterator[Finding]:
+    said = place.settings.websearch
+    if said is None:
+        return
+    if said.api_key_env and not os.environ.get(said.api_key_env):
+        problem = (
+            f"{said.provider}: the variable `{said.api_key_env}`, which its key is to come from, is not set: `websearch` is not offered"
+        )
+        yield Finding(about="websearch", state="fault", says=problem, remedy="set it where the server starts, or take `websearch` out")
+    else:
+        yield Finding(about="websearch", state="ok", says=f"{said.provider} at {said.base_url or 'its own address'}")
 
 
 def _sandbox(place: Here) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ A prompt grants nothing. What comes of it is a `task` call of the model's like a
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
@@ -21,28 +22,32 @@ from mcp_types import (
 )
 
 from mcp_server.protocol.lines import Line
-from mcp_server.sessions.front import Front, Offered
+from mcp_server.sessions.front import Caller, Front, Offered
 
 TASK = PromptArgument(name="task", title="Task", description="What the agent shall do, and all that it must know for it.", required=True)
+
+
+Request = ServerRequestContext[Line, Any]
 
 
 class AgentPrompts:
     """Answers `prompts/list` and `prompts/get` in both eras, from the agents as they are now."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: Front, caller_of: Callable[[Request], Caller]) -> None:
         self._front = front
+        self._caller_of = caller_of
 
-    async def listed(self, ctx: ServerRequestContext[Line, Any], params: PaginatedRequestParams | None) -> ListPromptsResult:
+    async def listed(self, ctx: Request, params: PaginatedRequestParams | None) -> ListPromptsResult:
         """One prompt an agent."""
-        return ListPromptsResult(prompts=[_prompt(agent) for agent in self._front.agents()])
+        return ListPromptsResult(prompts=[_prompt(agent) for agent in self._front.agents(self._caller_of(ctx))])
 
-    async def got(self, ctx: ServerRequestContext[Line, Any], params: GetPromptRequestParams) -> GetPromptResult:
+    async def got(self, ctx: Request, params: GetPromptRequestParams) -> GetPromptResult:
         """The message.
 
         Raises:
             MCPError: No agent has that name, or there is no task to give it.
         """
-        agents = {agent.name: agent for agent in self._front.agents()}
+        agents = {agent.name: agent for agent in self._front.agents(self._caller_of(ctx))}
         agent = agents.get(params.name)
         if agent is None:
             raise MCPError(INVALID_PARAMS, f"no agent is called `{params.name}`; there are: {', '.join(agents) or 'none'}")

@@ -69,7 +69,7 @@ def build_server(
     """
     timing = timing or Timing()
     tools = listed(front.specs())
-    prompts = AgentPrompts(front)
+    prompts = AgentPrompts(front, caller_of)
     schemas = {tool.name: tool.input_schema for tool in tools}
     tasks = None if promised is None else Tasks(front=front, promised=promised, caller_of=caller_of, timing=timing, clock=clock)
 

@@ -7,11 +7,12 @@ import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
 from mcp_server.policy.values import CallId, ToolCall
-from mcp_server.records import CallEnded
+from mcp_server.records import CallEnded, Ending
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.pulse import Pulse
-from mcp_server.sessions.transcripts import NeedsCalls
+from mcp_server.sessions.refusals import refused
+from mcp_server.sessions.transcripts import MOST_CALLS, NeedsCalls
 from mcp_server.sessions.work import Parked, Work, key_of
 
 
@@ -26,6 +27,14 @@ class _Woken:
 
 
 _Signal = _Attempted | _Woken
+
+
+def beyond(call: ToolCall, path: tuple[str, ...]) -> CallEnded:
+    """What the model is told of a call too many."""
+    reason = f"more than {MOST_CALLS} calls in one turn"
+    return refused(
+        call, path, Ending.DENIED_BY_RULE, reason, f"Nothing was done. Make at most {MOST_CALLS} at a time; this one may come next."
+    )
 
 
 class Calling:
@@ -69,7 +78,10 @@ class Calling:
             background=self._hold.run.background,
             progress=self._progress_of(call),
         )
-        if call.id in needed.interrupted:
+        if call.id in needed.beyond:
+            result = beyond(call, self._hold.path)
+            await self._hold.ended(result, ())
+        elif call.id in needed.interrupted:
             result = await self._gate.rejoin(work)
         else:
             result = await self._gate.attempt(work)

@@ -18,7 +18,7 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Caller, Ended, ModelAsk, NotSaid, Offered, Said, Sampling, Settled
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.roots import Roots
-from mcp_server.sessions.spawning import subagents
+from mcp_server.sessions.sendable import sendable
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.view import ORPHANS, Views
 from mcp_server.sessions.work import AnyTool
@@ -45,12 +45,8 @@ class Desk:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
 
-    def agents(self) -> tuple[Offered, ...]:
-        found: dict[str, Offered] = {}
-        for workspace in self._deployment.workspaces:
-            for agent in subagents(self._deployment.rulebook.definitions(workspace)):
-                found.setdefault(agent.name, Offered(name=agent.name, description=agent.description))
-        return tuple(found[name] for name in sorted(found))
+    def agents(self, caller: Caller) -> tuple[Offered, ...]:
+        return sendable(self._deployment, caller)
 
     # ---- roots ----------------------------------------------------------------------------------
 

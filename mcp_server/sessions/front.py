@@ -82,7 +82,7 @@ class Front(Protocol):
         """The tools of this deployment, in a fixed order. The same for every connection."""
         ...
 
-    def agents(self) -> tuple[Offered, ...]:
+    def agents(self, caller: Caller) -> tuple[Offered, ...]:
         """Those that `task` may send, by name, as the files say now. The same for every connection."""
         ...
 

@@ -45,7 +45,7 @@ class Gate:
         earlier = await come_back(self._deployment, work, seen)
         if earlier is not None:
             return await self._told(work, seen, earlier)
-        prepared = self._preparing.prepare(work, seen)
+        prepared = await self._preparing.prepare(work, seen)
         if isinstance(prepared, CallEnded):
             return await self._ended(work, prepared, ())
         return await self._decided(work, seen, prepared)

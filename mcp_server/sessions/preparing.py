@@ -15,7 +15,7 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.lending import context_of
 from mcp_server.sessions.looking import Look
 from mcp_server.sessions.models.base import MALFORMED
-from mcp_server.sessions.work import AnyTool, SessionContext, Work
+from mcp_server.sessions.work import AnyTool, Foreseeing, SessionContext, Work
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class Preparing:
         self._deployment = deployment
         self._tools = tools
 
-    def prepare(self, work: Work, look: Look) -> Prepared | CallEnded:
+    async def prepare(self, work: Work, look: Look) -> Prepared | CallEnded:
         """The call with all that its decision needs, or why it makes no sense. Nothing has happened yet."""
         tool = self._tools.get(work.call.tool)
         shown = look.standing.definition.tools if look.standing.definition else None
@@ -50,6 +50,8 @@ class Preparing:
         try:
             arguments = tool.spec.arguments.model_validate(dict(work.call.arguments))
             requests = tool.requests(arguments, context)
+            if isinstance(tool, Foreseeing):
+                await tool.foresee(arguments, context)
         except ValidationError as error:
             return refusals.failed(work.call, malformed(work.call, error))
         except (ToolFailure, NoSuchHandle) as error:

@@ -126,8 +126,8 @@ def child_record(standing: Standing, call: ToolCall, errand: Errand, now: float)
     )
 
 
-async def resume_child(deployment: Deployment, standing: Standing, call: ToolCall, task_id: str, errand: Errand) -> RunId:
-    """Give an ended child another run, under its caller's authority as it is now.
+async def resumable(deployment: Deployment, standing: Standing, task_id: str, errand: Errand) -> SessionRecord:
+    """The ended child that may be given another run.
 
     Raises:
         NoSuchHandle: It is not the caller's.
@@ -138,6 +138,17 @@ async def resume_child(deployment: Deployment, standing: Standing, call: ToolCal
         raise _still_going(task_id, last.state)
     if session.agent != errand.agent.name:
         raise ToolFailure(f"task {task_id} is `{session.agent}`'s, not `{errand.agent.name}`'s; leave out task_id to start a new one")
+    return session
+
+
+async def resume_child(deployment: Deployment, standing: Standing, call: ToolCall, task_id: str, errand: Errand) -> RunId:
+    """Give an ended child another run, under its caller's authority as it is now.
+
+    Raises:
+        NoSuchHandle: It is not the caller's.
+        ToolFailure: It still runs, is another agent's, or a limit of the tree is reached.
+    """
+    session = await resumable(deployment, standing, task_id, errand)
     await _within_limits(deployment, standing)
     now = deployment.clock()
     caller = standing.session

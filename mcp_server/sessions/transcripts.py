@@ -20,6 +20,8 @@ class NeedsCalls:
     calls: tuple[ToolCall, ...]
     interrupted: frozenset[CallId]
     """Those that were started by a process that is gone: their outcome is unknown."""
+    beyond: frozenset[CallId] = frozenset()
+    """Those past the number that one turn may make."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,9 @@ class SaidAll:
 
     text: str
 
+
+MOST_CALLS = 32
+"""Calls of one turn that are made: models that work well make a handful at once, and each may start a process or ask a person."""
 
 Next = NeedsTurn | NeedsCalls | SaidAll
 
@@ -48,7 +53,8 @@ def next_step(entries: Sequence[StoredEntry], running: frozenset[CallId]) -> Nex
     left = tuple(call for call in turn.calls if call.id not in ended)
     if not left:
         return NeedsTurn()
-    return NeedsCalls(calls=left, interrupted=frozenset(started - ended - running))
+    beyond = frozenset(call.id for call in turn.calls[MOST_CALLS:])
+    return NeedsCalls(calls=left, interrupted=frozenset(started - ended - running), beyond=beyond)
 
 
 def _last_turn(entries: Sequence[StoredEntry]) -> tuple[int, ModelTurn] | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import Request, ToolCall
@@ -108,6 +108,20 @@ class SessionTool(Protocol):
     def requests(self, arguments: Any, context: SessionContext) -> tuple[Request, ...]: ...
 
     async def run(self, arguments: Any, context: SessionContext) -> ToolResult | Parked | Asks: ...
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """A session tool whose call may be in vain, whatever rules and people say."""
+
+    async def foresee(self, arguments: Any, context: SessionContext) -> None:
+        """Look before anybody is asked. Changes nothing.
+
+        Raises:
+            ToolFailure: It cannot be done.
+            NoSuchHandle: An id is not the caller's.
+        """
+        ...
 
 
 AnyTool = Tool | SessionTool

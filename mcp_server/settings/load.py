@@ -141,8 +141,16 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         sources=tuple(
             SourceRead(source=file.source, file=file.document.file) for file in (*groups.managed, *groups.project, *groups.person)
         ),
-        notices=(*groups.notices, *merged.notices),
+        notices=(*groups.notices, *merged.notices, *_half(values.tools, merged.origins)),
     )
+
+
+def _half(tools: Sequence[str] | None, origins: Mapping[str, str]) -> tuple[Fault, ...]:
+    """A list of tools that makes one of them useless."""
+    if tools is None or "grep" not in tools or "read" in tools:
+        return ()
+    problem = "`tools` leaves `grep` and takes `read` away: `grep` shows only files that may be read, and will find nothing"
+    return (Fault(file=origins["tools"], line=None, problem=problem, remedy="add `read`, or take `grep` out"),)
 
 
 def _agents(groups: _Groups, singles: Mapping[str, AgentSettings], roots: _Roots) -> dict[str, AgentTuning]:

@@ -114,6 +114,22 @@ def test_settings_that_name_nobody_are_reported(ground: Ground):
     ]
 
 
+def test_a_job_that_is_given_to_nobody_is_a_fault_with_its_line(ground: Ground):
+    write(ground.user_file, "model: a:b\nroles:\n  title: nobody\n")
+    with pytest.raises(ConfigError) as caught:
+        load(ground)
+    assert str(caught.value) == (
+        f"{ground.user_file}:3: `roles.title` names the agent `nobody`, which is not defined; "
+        "mend the name, or write `agents: {title: {disable: true}}` to go without"
+    )
+
+
+def test_a_job_may_be_left_out_or_given_to_an_agent_of_ones_own(ground: Ground):
+    write(ground.user_file, "roles: {title: namer}\nagents: {title: {disable: true}, summary: {disable: true}}\n")
+    agent(mine(ground), "namer", "hidden: true\n")
+    assert "namer" in load(ground)
+
+
 def test_faults_of_all_files_come_at_once(ground: Ground):
     one = write(mine(ground) / "one.md", "---\nmodle: x\ndescription: x\n---\nyou\n")
     two = write(mine(ground) / "two.md", "")

@@ -267,6 +267,26 @@ async def test_odd_files_and_paths_are_told_apart_and_break_nothing(tmp_path: Pa
     assert "internal error" not in "".join(text for _, text in (huge_file, binary, nul, latin, long, pipe, folder, surrogate))
 
 
+async def test_a_task_id_that_is_not_the_callers_is_told_before_anybody_is_asked(tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={"general": [says("done")]}, settings={"permission": {"task": "ask"}})
+    async with connect(world, NEAR) as connected:
+        bogus = await bounded(connected.call("task", **errand("general", task_id="ses_" + "a" * 32)))
+        prompts = await connected.store.prompts()
+    assert "no task with that id is yours" in text_of(bogus)
+    assert (bogus.is_error, prompts) == (True, ())
+
+
+async def test_calls_past_the_number_of_one_turn_are_refused_and_listed(tmp_path: Path) -> None:
+    many = [("read", {"filePath": "README.md", "limit": number + 1}) for number in range(34)]
+    world = make_world(tmp_path, script={"general": [calls(*many), says("{{turns[0].results[31].text}}|{{turns[0].results[33].text}}")]})
+    async with connect(world, NEAR) as connected:
+        report = content_of(await bounded(connected.call("task", **errand("general"))))
+    done, refused = report["result"].split("|")
+    assert "A sample." in done
+    assert refused.startswith("denied by rule: more than 32 calls in one turn")
+    assert [call["tool"] for call in report["refused"]] == ["read", "read"]
+
+
 async def test_arguments_that_do_not_fit_are_named_without_being_echoed(tmp_path: Path) -> None:
     async with connect(make_world(tmp_path), NEAR) as connected:
         missing = await bounded(connected.call("read"))

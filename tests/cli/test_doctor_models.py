@@ -55,6 +55,22 @@ def order(said: list[tuple[str, str]]) -> Any:
     return names.index
 
 
+async def test_a_search_engine_whose_key_is_not_there_is_named(tmp_path: Path, environment: Mapping[str, str]) -> None:
+    async with wire_server() as server:
+        workspace = settle(tmp_path, server, websearch={"provider": "brave", "api_key_env": "BRAVE_KEY"})
+    without = [finding for finding in await doctor(environment, workspace) if finding["about"] == "websearch"]
+    having = [finding for finding in await doctor({**environment, "BRAVE_KEY": "k"}, workspace) if finding["about"] == "websearch"]
+    assert [(finding["state"], "`BRAVE_KEY`" in finding["says"]) for finding in without] == [("fault", True)]
+    assert [(finding["state"], finding["says"]) for finding in having] == [("ok", "brave at its own address")]
+
+
+async def test_a_model_that_a_client_lends_is_not_called(tmp_path: Path, environment: Mapping[str, str]) -> None:
+    async with wire_server() as server:
+        findings = await doctor(environment, settle(tmp_path, server, model="client", sampling=True), "--models")
+    assert [finding["state"] for finding in findings if finding["about"] == "model"] == ["ok"]
+    assert calls_of(findings) == []
+
+
 async def test_what_went_wrong_is_told_without_the_key(tmp_path: Path, environment: Mapping[str, str]) -> None:
     async with wire_server(OpenAIChat().error(401, f"the key {KEY} is wrong", {})) as server:
         findings = await doctor(environment, settle(tmp_path, server, model="lab:small"), "--models")

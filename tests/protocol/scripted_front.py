@@ -94,7 +94,7 @@ class ScriptedFront:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self.tools.values())
 
-    def agents(self) -> tuple[Offered, ...]:
+    def agents(self, caller: Caller) -> tuple[Offered, ...]:
         return (Offered(name="explore", description="Looks."), Offered(name="writer", description="Writes."))
 
     async def open_root(self, caller: Caller, *, shared: bool) -> SessionRecord:

@@ -57,3 +57,15 @@ async def test_prompts_follow_the_definitions_and_leave_out_what_task_would_refu
         after = {prompt.name for prompt in (await connected.client.list_prompts(cache_mode="bypass")).prompts}
     assert before == {"explore", "general", "lead", "writer"}
     assert after - before == {"late"}
+
+
+@each_near_cell
+async def test_an_agent_that_the_rules_deny_is_no_prompt(cell: Cell, tmp_path: Path) -> None:
+    rules = {"task": {"*": "ask", "explore": "deny"}}
+    world = make_world(
+        tmp_path, agents=TEAM, settings={"permission": rules, "agents": {"build": {"permission": {"task": {"lead": "deny"}}}}}
+    )
+    async with connect(world, cell) as connected:
+        assert {prompt.name for prompt in (await connected.client.list_prompts()).prompts} == {"general", "writer"}
+        with pytest.raises(MCPError, match="no agent is called `explore`"):
+            await connected.client.get_prompt("explore", {"task": "Look."})

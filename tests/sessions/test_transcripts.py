@@ -42,6 +42,14 @@ def test_open_calls_are_made_and_those_a_dead_process_began_are_interrupted() ->
     assert next_step(entries, NOTHING) == NeedsCalls(calls=(ONE, call("c3")), interrupted=frozenset({CallId("c1")}))
 
 
+def test_calls_past_the_number_of_one_turn_are_known_as_that() -> None:
+    many = tuple(call(f"c{number}") for number in range(34))
+    step = next_step(stored([task(), said("", *many), ended("c0"), ended("c33")]), NOTHING)
+    assert isinstance(step, NeedsCalls)
+    assert step.calls == many[1:33]
+    assert step.beyond == {CallId("c32"), CallId("c33")}
+
+
 def test_what_this_process_runs_is_not_interrupted() -> None:
     entries = stored([task(), said("", ONE), begun("c1")])
     assert next_step(entries, frozenset({CallId("c1")})) == NeedsCalls(calls=(ONE,), interrupted=NOTHING)

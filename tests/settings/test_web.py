@@ -1,4 +1,4 @@
-"""What settings say of the web, and who may say it."""
+"""What settings say of the web and of tools that belong together, and who may say it."""
 
 import pytest
 
@@ -30,6 +30,12 @@ def test_an_operator_may_keep_private_hosts_to_themselves(ground: Ground):
     settings = ground.load(Flags(private_hosts=("c.example",)))
     assert (settings.webfetch.private_hosts, settings.websearch) == ([], None)
     assert len(settings.notices) == 3
+
+
+@pytest.mark.parametrize(("tools", "told"), [("[grep]", 1), ("[grep, read]", 0), ("[read]", 0), ("[]", 0)])
+def test_tools_that_make_grep_useless_are_told_of(ground: Ground, tools: str, told: int):
+    write(ground.user_file, f"tools: {tools}")
+    assert ["`grep` shows only files that may be read" in str(notice) for notice in ground.load().notices] == [True] * told
 
 
 @pytest.mark.parametrize("key", ["webfetch: {private_hosts: [a.example]}", "websearch: {provider: brave, api_key_env: KEY}"])

@@ -18,6 +18,7 @@ from mcp_server.sessions.spawning import (
     child_record,
     inherited_rulings,
     narrowed_tools,
+    resumable,
     resume_child,
     start_child,
     subagents,
@@ -64,7 +65,7 @@ class TaskArguments(BaseModel):
     subagent_type: Annotated[str, Field(description="The subagent's name.")]
     task_id: Annotated[str | None, Field(description="An ended child of yours, to give it another prompt.")] = None
     background: Annotated[bool | None, Field(description="Return at once; poll with task_status.")] = None
-    tools: Annotated[list[str] | None, Field(description="Leave the child only these tools. Grants nothing.")] = None
+    tools: Annotated[list[str] | None, Field(description="Leave the child only these tools; with grep leave read. Grants nothing.")] = None
     inherit: Annotated[list[str] | None, Field(description="Ids of your own rulings (session_info) to hand down; asks a person.")] = None
 
 
@@ -100,6 +101,12 @@ class Task:
         new = widening(standing.members, child, standing.commons)
         handed = tuple(str(record.ruling.rule) for record in errand.inherited)
         return (Request(permission="task", values=(SpawnValue(text=errand.agent.name, widening=new, handed=handed),)),)
+
+    async def foresee(self, arguments: TaskArguments, context: SessionContext) -> None:
+        """A child that is to be given another prompt must be the caller's, at rest, and the agent that is named."""
+        if arguments.task_id is not None:
+            errand = self._errand(arguments, context)
+            await resumable(self._deployment, context.standing, arguments.task_id, errand)
 
     async def run(self, arguments: TaskArguments, context: SessionContext) -> ToolResult | Parked:
         """Store the child and set it going."""
