@@ -42,6 +42,10 @@ class Limits:
     """How far below a root a session may stand."""
     children: int = 8
     """Unfinished children of one session at once."""
+    model_calls: int = 16
+    """Model turns that are asked for at once, by one process."""
+    tool_calls: int = 32
+    """Tools that run at once, in one process."""
     steps: int = 50
     """Model turns of one run, where its definition names no number."""
     run_seconds: float = 1800.0

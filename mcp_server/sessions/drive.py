@@ -4,6 +4,7 @@ It acts until the run has ended or waits for a person or a child, stores, and re
 delivering `advance` again, here or in another process, continues where the transcript stands.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -43,6 +44,8 @@ class Drive:
         self._session = hold.session
         self._calling = calling
         self._compaction = Compaction(deployment)
+        self._within = anyio.CancelScope()
+        """Ends with the working time."""
         self._entries: tuple[StoredEntry, ...] = ()
         """As far as they were read: the transcript only grows."""
 
@@ -56,7 +59,7 @@ class Drive:
         if self._hold.run.cancel_requested is not None:
             return await self._hold.end_cancelled(self._hold.run.cancel_requested)
         await self._hold.resume(self._turns.seconds(self._session) or self._deployment.limits.run_seconds)
-        with anyio.move_on_after(self._hold.left()):
+        with anyio.move_on_after(self._hold.left()) as self._within:
             try:
                 return await self._steps()
             except AnswerAwaited as awaited:
@@ -100,7 +103,11 @@ class Drive:
     async def _turn(self, entries: tuple[StoredEntry, ...]) -> bool:
         """False: the run has ended, because no turn could be had."""
         try:
-            turn = await self._turns.turn(self._session, entries)
+            deadline, self._within.deadline = self._within.deadline, math.inf  # waiting for a place is no work
+            async with self._turns.place(self._session) as waited:
+                self._within.deadline = deadline + waited
+                self._hold.idled(waited)
+                turn = await self._turns.turn(self._session, entries)
         except ModelError as error:
             long = self._compaction.failure
             words = f"{error} (the transcript is long and could not be shortened: {long})" if long else str(error)

@@ -18,6 +18,7 @@ from mcp_server.sessions.looking import Look, look
 from mcp_server.sessions.preparing import Prepared, Preparing, permitted
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.resuming import come_back
+from mcp_server.sessions.turnstile import Turnstile
 from mcp_server.sessions.work import AnyTool, Asks, AwaitsChild, AwaitsPerson, Parked, Work
 from mcp_server.tools.base import ToolResult
 
@@ -34,6 +35,7 @@ class Gate:
         self._deployment = deployment
         self._preparing = Preparing(deployment, tools)
         self._prompting = prompting
+        self._places = Turnstile(deployment.limits.tool_calls, deployment.steady)
 
     async def attempt(self, work: Work) -> CallEnded | Parked:
         """Take the call as far as it goes now.
@@ -46,9 +48,13 @@ class Gate:
         if earlier is not None:
             return await self._told(work, seen, earlier)
         prepared = await self._preparing.prepare(work, seen)
-        if isinstance(prepared, CallEnded):
-            return await self._ended(work, prepared, ())
-        return await self._decided(work, seen, prepared)
+        if isinstance(prepared, CallEnded) or prepared.tool.spec.waits or prepared.tool.spec.by_ownership:
+            return await self._decided(work, seen, prepared)
+        async with self._places.place(work.session.root_id) as waited:
+            if waited:  # what holds now is what counts
+                seen = await look(self._deployment, self._prompting, work)
+                prepared = await self._preparing.prepare(work, seen)
+            return await self._decided(work, seen, prepared)
 
     async def rejoin(self, work: Work) -> CallEnded | Parked:
         """For a call that was started before: what it waits for or has come to; where nothing is known of that, it was interrupted."""
@@ -58,7 +64,9 @@ class Gate:
 
     # ---- the decision ---------------------------------------------------------------------------
 
-    async def _decided(self, work: Work, seen: Look, prepared: Prepared) -> CallEnded | Parked:
+    async def _decided(self, work: Work, seen: Look, prepared: Prepared | CallEnded) -> CallEnded | Parked:
+        if isinstance(prepared, CallEnded):
+            return await self._ended(work, prepared, ())
         for _ in range(RACES):
             try:
                 settled = await self._written(work, seen, prepared)

@@ -97,6 +97,10 @@ class Hold:
         """Seconds of working time that it still has."""
         return max(0.0, self._seconds - self.worked)
 
+    def idled(self, seconds: float) -> None:
+        """So much of the time just now was not the run's."""
+        self._counted_at += seconds
+
     @property
     def worked(self) -> float:
         """Seconds of working time so far."""

@@ -173,6 +173,8 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(
         depth=said.depth,
         children=said.children,
+        model_calls=said.model_calls,
+        tool_calls=said.tool_calls,
         steps=said.steps,
         run_seconds=said.timeout,
         prompt_seconds=said.prompt_deadline,

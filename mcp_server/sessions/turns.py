@@ -1,6 +1,7 @@
 """What a model is given for one turn: its prompt, its transcript, and the tools that it is shown."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from anyio import to_thread
@@ -14,6 +15,7 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.instructions import nearby
 from mcp_server.sessions.models.base import ToolOffer, TurnRequest
 from mcp_server.sessions.standing import GONE, Standing, standing_of
+from mcp_server.sessions.turnstile import Turnstile
 from mcp_server.sessions.work import AnyTool
 from mcp_server.tools.base import ToolSpec
 
@@ -32,6 +34,11 @@ class Turns:
         self._tools = tools
         self._offers: dict[str, ToolOffer] = {}
         """Made once: a tool's schema takes milliseconds to build, and never changes."""
+        self._places = Turnstile(deployment.limits.model_calls, deployment.steady)
+
+    def place(self, session: SessionRecord) -> AbstractAsyncContextManager[float]:
+        """A place among the turns that are asked for at once. Gives the seconds that it was waited for."""
+        return self._places.place(session.root_id)
 
     def steps(self, session: SessionRecord) -> int | None:
         """The definition's own limit of turns."""

@@ -129,6 +129,8 @@ class Limits(Block):
     context_tokens: Annotated[int, Field(ge=1000)] | None = key(
         None, "Tokens that a model is given at most, before its transcript is shortened; absent: what is known of the model.", example=32000
     )
+    model_calls: Annotated[int, Field(ge=1, le=1000)] = key(16, "Model turns that are asked for at once; trees take turns.", example=4)
+    tool_calls: Annotated[int, Field(ge=1, le=1000)] = key(32, "Tools that run at once; trees take turns.", example=8)
     prompt_deadline: Seconds = key(600.0, "Seconds that a person has to answer, from when the prompt is shown.", example=300)
     task_wait: Annotated[float, Field(ge=0, le=240)] = key(
         45.0, "Seconds after which `task` answers that the child is still running. Clients often stop waiting after 60.", example=45

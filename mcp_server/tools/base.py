@@ -45,6 +45,8 @@ class ToolSpec:
     """Structured content of a call that goes on without the request that made it. None: such a result is told as an error, as a client
     that was promised a shape takes no other success.
     """
+    waits: bool = False
+    """It waits for somebody rather than works: it takes no place among the tools that may run at once."""
     by_ownership: bool = False
     """It needs no permission: it reaches only what is its caller's own. Any other tool must raise a request."""
     outlasts: bool = False

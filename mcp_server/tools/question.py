@@ -42,6 +42,7 @@ class QuestionArguments(BaseModel):
 
 
 QUESTION_SPEC = ToolSpec(
+    waits=True,
     name="question",
     title="Ask the person",
     description=(

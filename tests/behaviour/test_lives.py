@@ -175,3 +175,49 @@ async def test_a_lease_from_before_the_clock_was_set_back_holds_nobody_up(tmp_pa
     async with connect(world, NEAR) as second:
         result = await bounded(until_ended(second, task_id))
     assert state_of(result) == "completed"
+
+
+# ---- so many at once --------------------------------------------------------------------------------
+
+
+async def test_time_in_the_queue_for_a_model_is_no_work_and_nobody_is_left_out(tmp_path: Path) -> None:
+    script = {
+        "general": [{"text": "held", "await": "ready"}],
+        "worker": [calls(("read", {"filePath": "src/a.py"})), says("done")],
+    }
+    world = make_world(tmp_path, script=script, agents={"worker": agent("timeout: 0.5")}, settings={"limits": {"model_calls": 1}})
+    async with connect(world, NEAR) as connected:
+        first = await bounded(connected.call("task", **errand("general", background=True)))
+        others = [await bounded(connected.call("task", **errand("worker", f"{number}", background=True))) for number in range(3)]
+
+        async def queued_for_longer_than_they_may_work() -> bool:
+            runs = [await connected.store.latest_run(content_of(other)["task_id"]) for other in others]
+            return all(run is not None and time.time() - run.updated_at > 0.7 for run in runs)
+
+        await until(queued_for_longer_than_they_may_work)
+        release(world, "ready")
+        results = [await bounded(until_ended(connected, content_of(one)["task_id"])) for one in (first, *others)]
+    assert [state_of(result) for result in results] == ["completed"] * 4
+
+
+async def test_tools_beyond_the_limit_wait_for_their_turn_and_all_run(tmp_path: Path) -> None:
+    lines = "echo begun >> log\nwhile [ ! -e go ]; do sleep 0.02; done\necho ended >> log\n"
+    script = {"general": [calls(*(("bash", {"command": f"sh slow.sh {number}"}) for number in range(5))), says("done")]}
+    settings = {"permission": {"bash": "allow", "edit": "allow"}, "limits": {"tool_calls": 2}}
+    world = make_world(tmp_path, script=script, settings=settings, files={"slow.sh": lines})
+
+    def log() -> list[str]:
+        file = world.workspace / "log"
+        return file.read_text().split() if file.exists() else []
+
+    async def two_run() -> bool:
+        return len(log()) >= 2
+
+    async with connect(world, NEAR) as connected:
+        started = await bounded(connected.call("task", **errand("general", background=True)))
+        await until(two_run)
+        assert log() == ["begun", "begun"]
+        (world.workspace / "go").touch()
+        result = await bounded(until_ended(connected, content_of(started)["task_id"]))
+    assert state_of(result) == "completed"
+    assert (log().count("begun"), log().count("ended")) == (5, 5)

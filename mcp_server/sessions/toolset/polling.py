@@ -72,6 +72,7 @@ class TaskStatus(Children):
     @property
     def spec(self) -> ToolSpec:
         return ToolSpec(
+            waits=True,
             name="task_status",
             title="How a subagent is doing",
             description=(
@@ -101,6 +102,7 @@ class TaskCancel(Children):
     @property
     def spec(self) -> ToolSpec:
         return ToolSpec(
+            waits=True,
             name="task_cancel",
             title="Stop a subagent",
             description="End a task you have started and everything below it. What it had found so far is kept in its result.",

@@ -83,6 +83,7 @@ class Task:
         agents = subagents(self._deployment.rulebook.definitions(self._workspace))
         listed = "; ".join(f"{agent.name}: {agent.description}" for agent in agents) or "none is defined"
         return ToolSpec(
+            waits=True,
             name="task",
             title="Send a subagent",
             description=about(listed),
