@@ -474,6 +474,29 @@ async def test_after_a_restart_the_same_turn_is_asked_for_again(cell: Cell, tmp_
     assert [content(message)[0].text for message in model.asked[0].messages] == ["do it"]
 
 
+async def test_another_server_for_the_workspace_carries_the_turns_just_as_well(tmp_path: Path) -> None:
+    world, mine, other = own_world(tmp_path), OwnModel(read(3)), OwnModel(read(3))
+    async with (
+        lent(world, NEAR, mine, limits=lambda limits: replace(limits, lease_seconds=0.6)) as begun,
+        lent(world, MODERN, other, limits=lambda limits: replace(limits, lease_seconds=0.6)) as elsewhere,
+    ):
+        started = content_of(await bounded(begun.call("task", **errand("reader", background=True))))
+        await until(lambda: _asks(elsewhere))
+        result = await bounded(until_ended(elsewhere, started["task_id"]))
+        await until(lambda: _asks_nothing(begun))
+    assert (state_of(result), content_of(result)["usage"]["turns"]) == ("completed", 4)
+    assert (len(mine.asked), len(other.asked)) == (0, 4)
+
+
+async def _asks(connected: Connected) -> bool:
+    assert connected.parts is not None
+    return bool(connected.parts.deployment.asks.asks)
+
+
+async def _asks_nothing(connected: Connected) -> bool:
+    return not await _asks(connected)
+
+
 async def _waits(connected: Connected, task_id: str) -> bool:
     run = await connected.store.latest_run(SessionId(task_id))
     return run is not None and run.state is RunState.WAITING
