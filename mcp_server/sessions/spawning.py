@@ -20,7 +20,7 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import child_ids
 from mcp_server.sessions.lookups import child_of
 from mcp_server.sessions.refusals import one_line
-from mcp_server.sessions.standing import Standing, handed_down
+from mcp_server.sessions.standing import GONE, Standing, handed_down
 from mcp_server.store.ids import mint
 
 
@@ -42,8 +42,8 @@ def subagents(definitions: Mapping[str, AgentDefinition]) -> tuple[AgentDefiniti
     return tuple(sorted(fit, key=lambda agent: agent.name))
 
 
-def wanted_agent(definitions: Mapping[str, AgentDefinition], name: str) -> AgentDefinition:
-    """The subagent of that name.
+def wanted_agent(definitions: Mapping[str, AgentDefinition], name: str, *, resumed: bool = False) -> AgentDefinition:
+    """The subagent of that name. `resumed`: there was one, when the task to go on with was started.
 
     Raises:
         ToolFailure: It is primary, hidden or unknown; names those that there are.
@@ -55,6 +55,8 @@ def wanted_agent(definitions: Mapping[str, AgentDefinition], name: str) -> Agent
     listed = "; ".join(f"{agent.name} ({agent.description})" for agent in known) or "none is defined"
     primary = definitions.get(name)
     why = "is a primary agent and cannot be sent" if primary is not None and not primary.hidden else "is not a subagent"
+    if resumed and primary is None:
+        why = f"can do no more: {GONE}; define it again, or start another agent without task_id. It {why}"
     raise ToolFailure(f"`{name}` {why}; subagents are: {listed}")
 
 
@@ -137,7 +139,8 @@ async def resumable(deployment: Deployment, standing: Standing, task_id: str, er
     if last.state not in FINAL:
         raise _still_going(task_id, last.state)
     if session.agent != errand.agent.name:
-        raise ToolFailure(f"task {task_id} is `{session.agent}`'s, not `{errand.agent.name}`'s; leave out task_id to start a new one")
+        gone = "" if session.agent in standing.definitions else f" (and {GONE})"
+        raise ToolFailure(f"task {task_id} is `{session.agent}`'s{gone}, not `{errand.agent.name}`'s; leave out task_id to start a new one")
     return session
 
 

@@ -133,7 +133,7 @@ class Task:
         return ToolResult(parts=(TextPart(text=task_text(report)),), structured=report.model_dump(mode="json"))
 
     def _errand(self, arguments: TaskArguments, context: SessionContext) -> Errand:
-        agent = wanted_agent(context.standing.definitions, arguments.subagent_type)
+        agent = wanted_agent(context.standing.definitions, arguments.subagent_type, resumed=arguments.task_id is not None)
         return Errand(
             agent=agent,
             description=arguments.description,
