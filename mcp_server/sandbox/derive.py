@@ -226,11 +226,11 @@ class _Drawing:
         for root in roots:
             for closing in self.said("edit", root).closings:
                 candidates += self._stands_for(closing.rule, root)
-        candidates += [path for written in self.approval.written if os.path.basename(written) == ".git" for path in _programs_of(written)]
+        candidates += [path for written in self.approval.written for path in _programs_of(written)]
         candidates += found.paths
         places: dict[str, Place] = {}
         for path in sorted(dict.fromkeys(candidates), key=depth):
-            covered = path in self.approval.written or any(folder in places for folder in ancestors(path))
+            covered = path in self.approval.written or _covered(path, places, roots)
             if not covered and any(within(path, root) for root in roots) and (kept := self._keeps(path)) is not None:
                 places[path] = kept
         return tuple(places.values())
@@ -323,8 +323,16 @@ def _looked(drawing: _Drawing, look: Look, visible: tuple[Place, ...], writable:
     return _Found(paths=tuple(dict.fromkeys((*paths, *map(os.path.realpath, paths)))), problems=tuple(problems))
 
 
-def _programs_of(git: str) -> tuple[str, ...]:
-    return tuple(f"{git}/{name}" for name in GIT_PROGRAMS) if os.path.basename(git) == ".git" else ()
+def _programs_of(folder: str) -> tuple[str, ...]:
+    """Of a repository, or of what belongs to a further work tree or a submodule: `HEAD` marks all of them."""
+    is_git = os.path.basename(folder) == ".git" or os.path.lexists(f"{folder}/HEAD")
+    return tuple(f"{folder}/{name}" for name in GIT_PROGRAMS) if is_git else ()
+
+
+def _covered(path: str, places: Mapping[str, Place], roots: Sequence[str]) -> bool:
+    """Does it lie in one of the places, with nothing between that is writable again?"""
+    nearest = max((root for root in roots if within(path, root)), key=depth, default="/")
+    return any(folder in places and within(folder, nearest) for folder in ancestors(path))
 
 
 def _once(places: Iterable[Place]) -> tuple[Place, ...]:

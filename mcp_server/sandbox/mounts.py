@@ -42,7 +42,9 @@ class Mount:
     source: str = ""
 
 
-ROOT_MADE = ("/dev", "/proc", "/tmp", "/run")  # noqa: S108 - stands in the sandbox
+TEMPORARY = "/tmp"  # noqa: S108 - stands in the sandbox
+
+ROOT_MADE = ("/dev", "/proc", TEMPORARY, "/run")
 """What the sandbox has of its own."""
 
 
@@ -58,18 +60,30 @@ def linked(profile: Profile) -> tuple[str, ...]:
 
 def mounts(profile: Profile, missing: Sequence[str], sockets: Sequence[str]) -> list[Mount]:
     """All of them: the outermost first, so that the deepest decides."""
-    steps = [*_visible(profile), *_writable(profile), *_protected(profile, missing), *_hidden(profile, sockets)]
+    steps = [*_visible(profile), *_writable(profile), *_protected(profile, missing), *_hidden(profile, missing, sockets)]
     steps.sort(key=lambda step: depth(step.path))  # stable: of the same path the later list lies on top
     whole = any(place.path == "/" for place in profile.visible)
     first, rest = ([step for step in steps if step.path == "/"], [step for step in steps if step.path != "/"])
     close = [] if whole else [Mount(put=Put.CLOSE, path="/")]
-    return [*first, *_own(profile), *rest, *close]
+    own = list(_own(profile))
+    return [*first, *own, *_roofs(profile, [*own, *rest]), *rest, *close]
+
+
+def _roofs(profile: Profile, steps: Sequence[Mount]) -> Iterator[Mount]:
+    """What is mounted below `/tmp` lies in folders of the session's own that commands could exchange while another is being started,
+    so that its mounts would lie apart. A mount cannot be exchanged, and what is below one exists in this sandbox alone.
+    """
+    if any(place.path == TEMPORARY for place in (*profile.visible, *profile.writable)):
+        return
+    below = {step.path.split("/", 3)[2] for step in steps if step.path.startswith(f"{TEMPORARY}/")}
+    mounted = {step.path for step in steps}
+    yield from (Mount(put=Put.COVER, path=path) for name in sorted(below) if (path := f"{TEMPORARY}/{name}") not in mounted)
 
 
 def _own(profile: Profile) -> Iterator[Mount]:
     yield Mount(put=Put.DEVICES, path="/dev")
     yield Mount(put=Put.PROCESSES, path="/proc")
-    yield Mount(put=Put.WRITE, path="/tmp", source=profile.temporary)  # noqa: S108 - the sandbox's own
+    yield Mount(put=Put.WRITE, path=TEMPORARY, source=profile.temporary)
     yield Mount(put=Put.SCRATCH, path="/run")
     if profile.network:
         # Names are looked up through a file that often lies in /run.
@@ -77,7 +91,7 @@ def _own(profile: Profile) -> Iterator[Mount]:
         if within(real, "/run"):
             yield Mount(put=Put.SHOW, path=real, source=real)
     home = profile.environment.get("HOME", "")
-    if home.startswith("/") and profile.access(home) is Access.HIDDEN and home not in ("/", "/tmp", "/run"):  # noqa: S108 - compared
+    if home.startswith("/") and profile.access(home) is Access.HIDDEN and home not in ("/", TEMPORARY, "/run"):
         yield Mount(put=Put.SCRATCH, path=home)
 
 
@@ -104,8 +118,10 @@ def _writable(profile: Profile) -> Iterator[Mount]:
     roots = [place.path for place in profile.writable if os.path.exists(place.path) and not os.path.islink(place.path)]
     for root in roots:
         yield Mount(put=Put.WRITE, path=root, source=root)
-    kept = [place.path for place in profile.protected]
-    # A folder on the way could be renamed, and another put in its place; a mount cannot. What is hidden stays so under any name.
+    hidden = [place.path for place in profile.hidden if os.path.lexists(place.path)]
+    kept = [*(place.path for place in profile.protected), *hidden]
+    # A folder on the way could be renamed, and another put in its place; a mount cannot. What is hidden would stay so under any name
+    # here, but not for another command that is being started: it was looked for under the first name.
     between = {folder: None for root in roots for path in kept if within(path, root) for folder in parents(path, root)}
     for folder in between:
         if folder not in roots and folder not in kept and profile.access(folder) is Access.WRITE and os.path.isdir(folder):
@@ -114,16 +130,16 @@ def _writable(profile: Profile) -> Iterator[Mount]:
 
 def _protected(profile: Profile, missing: Sequence[str]) -> Iterator[Mount]:
     for place in profile.protected:
-        if place.path in missing:
+        if place.path in missing and not os.path.isfile(place.path):
             yield Mount(put=Put.COVER, path=place.path)
         elif os.path.lexists(place.path) and not os.path.islink(place.path):
             yield Mount(put=Put.KEEP, path=place.path, source=place.path)
 
 
-def _hidden(profile: Profile, sockets: Sequence[str]) -> Iterator[Mount]:
+def _hidden(profile: Profile, missing: Sequence[str], sockets: Sequence[str]) -> Iterator[Mount]:
     for place in profile.hidden:
-        if not _shown(profile, place.path) or os.path.islink(place.path):
-            continue
+        if not _shown(profile, place.path) or os.path.islink(place.path) or place.path in missing:
+            continue  # an empty folder that covers what is not there hides nothing, and looks better than one that nobody may enter
         if place.path == "/var/tmp":  # noqa: S108 - compared
             yield Mount(put=Put.SCRATCH, path=place.path)
         elif os.path.isdir(place.path):

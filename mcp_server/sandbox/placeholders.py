@@ -1,10 +1,11 @@
-"""Empty folders that stand where a protected path does not exist, for as long as commands run that must not make it.
+"""Empty folders, for some names files, that stand where a protected path does not exist, while commands run that must not make it.
 
 A path can be covered only if something is there to cover. Counted across processes by locks in a folder of Remit's state: a lock
 ends with its process, so that what a crash left behind is known and taken away by whoever comes next. Never takes away what is
 not empty, and never anything that it did not make.
 """
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -14,11 +15,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Lock, Timer
 
+from mcp_server.sandbox.usual import COMMON_FOLDER
 from mcp_server.settings.places import private_folder
 
 LINGER_SECONDS = 1.0
 """How long they stay after the last command: an agent's commands follow each other, and making and removing dozens of folders
 for each would take longer than the command. Short enough that a person hardly meets them."""
+
+
+FILES = {COMMON_FOLDER: b".\n"}
+"""Names that a program would stumble over as a folder, and what stands there instead: for git, "here" is the same as nothing."""
 
 
 class Placeholders:
@@ -78,12 +84,12 @@ class Placed:
             fcntl.flock(self._held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             known = _made(self._folder)
             ours = self._folder / f"{name}.json"
-            self.made = tuple(path for path in self._paths if not os.path.lexists(path) or (path in known and _empty(path)))
+            self.made = tuple(path for path in self._paths if not os.path.lexists(path) or (path in known and _untouched(path)))
             os.write(self._held, json.dumps(self.made).encode())
             try:
                 for path in self.made:
                     with suppress(FileExistsError):
-                        os.mkdir(path, 0o755)
+                        _make(path)
             except OSError:
                 self._release()
                 raise
@@ -142,12 +148,39 @@ def _read(ledger: Path) -> list[str]:
     return [path for path in named if isinstance(path, str)] if isinstance(named, list) else []  # pyright: ignore[reportUnknownVariableType] - JSON
 
 
-def _empty(path: str) -> bool:
-    """What somebody has filled meanwhile is no placeholder any more."""
+def _make(path: str) -> None:
+    text = FILES.get(os.path.basename(path))
+    if text is None:
+        os.mkdir(path, 0o755)
+        return
+    descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o644)
     try:
-        return not os.listdir(path)
+        os.write(descriptor, text)
+    finally:
+        os.close(descriptor)
+
+
+def _untouched(path: str) -> bool:
+    """What somebody has filled meanwhile is no placeholder any more."""
+    text = FILES.get(os.path.basename(path))
+    try:
+        return not os.listdir(path) if text is None else Path(path).read_bytes() in (text, b"")
     except OSError:
         return False
+
+
+def _remove(path: str) -> None:
+    """Only an empty folder can be removed so: what somebody put there stays, and so does it.
+
+    Raises:
+        OSError: It is none, or is not as it was made.
+    """
+    if os.path.basename(path) not in FILES:
+        os.rmdir(path)
+    elif _untouched(path):
+        os.unlink(path)
+    else:
+        raise FileExistsError(errno.EEXIST, "somebody has filled it", path)
 
 
 def _take_over(folder: Path, ours: Path, made: set[str]) -> None:
@@ -173,9 +206,8 @@ def _take_away(folder: Path) -> tuple[str, ...]:
     for ledger, named in dead:
         for path in named:
             if path not in live:
-                # Only an empty folder can be removed so: what somebody put there stays, and so does it.
                 with suppress(OSError):
-                    os.rmdir(path)
+                    _remove(path)
                     gone.append(path)
         ledger.unlink(missing_ok=True)
     return tuple(gone)

@@ -46,8 +46,12 @@ HOME_ONLY = frozenset({
 })  # fmt: skip
 """Names that nothing reads but in the home folder: elsewhere those that exist are kept, but nothing is put where none is."""
 
-GIT_PROGRAMS = ("hooks", "config", "config.worktree", "info/attributes", "modules")
-"""What in a repository's `.git` runs programs or says which: it stays read-only where a person let a line write `.git`."""
+COMMON_FOLDER = "commondir"
+"""The file in a repository that says where its settings lie instead."""
+
+GIT_PROGRAMS = ("hooks", "config", "config.worktree", "info/attributes", "modules", "worktrees", COMMON_FOLDER)
+"""What in a repository's `.git` runs programs, says which, or where that is said: it stays read-only where a person let a line write
+`.git`."""
 
 SERVER_SECRETS = ("SSH_AUTH_SOCK", "GPG_AGENT_INFO", "DBUS_SESSION_BUS_ADDRESS", "XAUTHORITY")
 """Variables that lead to a socket or key; none is passed on, even if a settings file named it harmless."""

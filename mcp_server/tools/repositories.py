@@ -46,8 +46,8 @@ def names_no_programs(folder: str) -> bool:
 def _looked(folder: Path) -> bool:
     for around in (folder, *folder.parents):
         mark = around / ".git"
-        if mark.is_dir():
-            return _plain(mark)
+        if mark.is_dir() and any(mark.iterdir()):  # past an empty one git looks further up
+            return _with_common(mark)
         if mark.is_file():
             return _elsewhere(mark)
     return True
@@ -58,14 +58,19 @@ def _elsewhere(mark: Path) -> bool:
     text = mark.read_text(encoding="utf-8")[:4096]
     if not text.startswith("gitdir:"):
         return False
-    folder = Path(os.path.join(mark.parent, text.removeprefix("gitdir:").strip()))
+    return _with_common(Path(os.path.join(mark.parent, text.removeprefix("gitdir:").strip())))
+
+
+def _with_common(folder: Path) -> bool:
+    """It, and where it says that its settings lie instead."""
     common = folder / "commondir"
     main = Path(os.path.join(folder, common.read_text(encoding="utf-8").strip())) if common.is_file() else folder
     return _plain(folder) and _plain(main)
 
 
 def _plain(folder: Path) -> bool:
-    if (folder / "modules").exists():
+    modules = folder / "modules"
+    if modules.exists() and any(modules.iterdir()):
         return False  # settings of submodules are read too
     return all(_names_none(folder / name) for name in ("config", "config.worktree"))
 

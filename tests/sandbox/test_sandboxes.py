@@ -25,7 +25,7 @@ WRITES = {
     "a mode": "chmod 700 target.txt",
     "a folder": "mkdir -p a/b && mv a c",
     "an editor's way": "sed -i s/original/changed/ target.txt",
-    "a rename": "mv dir folder",
+    "a rename": "mv dir/deep folder",
 }
 
 PROTECTED = {
