@@ -9,7 +9,7 @@ from tests.architecture.source import ROOT
 
 
 def _run(*command: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=400, check=False)
 
 
 def test_the_remit_command_is_installed_and_tells_its_version(tmp_path: Path) -> None:
