@@ -24,6 +24,8 @@ from mcp_server.protocol.looks import Looks
 from mcp_server.protocol.server import build_server
 from mcp_server.protocol.state_key import request_state_key
 from mcp_server.protocol.stdio import serve_stdio
+from mcp_server.protocol.tasks import Tasks
+from mcp_server.protocol.tasks_told import TaskSource
 from mcp_server.protocol.timing import Timing
 from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.deployment import Deployment, Limits
@@ -172,14 +174,16 @@ def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Ti
     desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
     promised = PromiseDesk(deployment, supervisor, desk.book)
     caller = Caller(principal=LOCAL, workspace=workspace, agent=settings.agent)
-    looks = Looks(desk, StoreSight(deployment), caller_of=lambda _: caller, timing=timing)
+    sight = StoreSight(deployment)
+    tasks = Tasks(desk, promised, caller_of=lambda _: caller, timing=timing, clock=deployment.clock)
+    looks = Looks(desk, sight, caller_of=lambda _: caller, timing=timing, sources=[TaskSource(tasks, sight)])
     server = build_server(
         desk,
         looks=looks,
         caller_of=lambda _: caller,
         keys=[key],
         version=importlib.metadata.version("remit"),
-        promised=promised,
+        tasks=tasks,
         timing=timing,
     )
     return Running(

@@ -96,7 +96,7 @@ class _Attached:
 
 
 class ToolCalls:
-    """Answers `tools/call` in both eras."""
+    """Answers `tools/call` in both eras. Not to be given to a server as `on_call_tool`, which knows no results that an extension claims."""
 
     def __init__(
         self, front: Front, *, caller_of: CallerOf, timing: Timing, clock: Callable[[], float], keeper: Keeper | None = None

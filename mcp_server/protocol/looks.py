@@ -1,5 +1,7 @@
 """Everything by which a client looks at its sessions without calling a tool, as one part: resources and the news of them."""
 
+from collections.abc import Sequence
+
 from mcp.server.lowlevel.server import Server
 from mcp_types import (
     EmptyResult,
@@ -16,7 +18,7 @@ from mcp_types import (
 
 from mcp_server.protocol.calls import CallerOf, Request
 from mcp_server.protocol.lines import Line, line_of
-from mcp_server.protocol.listening import Listening
+from mcp_server.protocol.listening import Listening, Source
 from mcp_server.protocol.resource_changes import ResourceSource
 from mcp_server.protocol.resource_subscribers import Subscribers
 from mcp_server.protocol.resources import Resources, not_yours
@@ -28,12 +30,12 @@ from mcp_server.sessions.sight import Sight
 class Looks:
     """The handlers of these requests, for both eras."""
 
-    def __init__(self, front: Front, sight: Sight, *, caller_of: CallerOf, timing: Timing) -> None:
+    def __init__(self, front: Front, sight: Sight, *, caller_of: CallerOf, timing: Timing, sources: Sequence[Source] = ()) -> None:
         self._front = front
         self._timing = timing
         self._resources = Resources(sight, caller_of=caller_of)
         self._subscribers = Subscribers(sight, self._resources, caller_of=caller_of)
-        self._listening = Listening([ResourceSource(sight, caller_of=caller_of)])
+        self._listening = Listening([ResourceSource(sight, caller_of=caller_of), *sources])
 
     def serve(self, server: Server[Line]) -> None:
         """Have a server answer these requests."""

@@ -16,10 +16,9 @@ from mcp_server.protocol.instructions import INSTRUCTIONS
 from mcp_server.protocol.lines import Line, lifespan_of
 from mcp_server.protocol.listing import listed
 from mcp_server.protocol.looks import Looks
-from mcp_server.protocol.tasks import Tasks, TasksExtension, mount
+from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.front import Front
-from mcp_server.sessions.promised import PromisedFront
 
 _NAME = "remit"
 _LIST_MILLISECONDS = 60_000
@@ -47,7 +46,7 @@ def build_server(
     caller_of: CallerOf,
     keys: Sequence[bytes],
     version: str,
-    promised: PromisedFront | None = None,
+    tasks: Tasks | None = None,
     timing: Timing | None = None,
     looks: Looks | None = None,
     clock: Callable[[], float] = time.time,
@@ -59,7 +58,7 @@ def build_server(
         caller_of: Who makes a request. Called for each, before anything else.
         keys: For sealing request states, 32 bytes each; the first seals, all open.
         version: Of this distribution.
-        promised: The door to calls that outlive their request. None: no client is ever given a task.
+        tasks: Gives clients that know them tasks for calls that outlast their request; None: nobody is given one.
         timing: Bounds, where they are not the usual ones.
         looks: Where callers may look at their sessions without a call; None: nowhere.
         clock: Seconds since the epoch.
@@ -71,7 +70,6 @@ def build_server(
     tools = listed(front.specs())
     prompts = AgentPrompts(front, caller_of)
     schemas = {tool.name: tool.input_schema for tool in tools}
-    tasks = None if promised is None else Tasks(front=front, promised=promised, caller_of=caller_of, timing=timing, clock=clock)
 
     async def list_tools(ctx: Request, params: PaginatedRequestParams | None) -> ListToolsResult:
         return ListToolsResult(tools=tools)
@@ -92,15 +90,15 @@ def build_server(
     # Not as `on_call_tool`: that knows nothing of results that an extension claims.
     calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks)
     server.add_request_handler("tools/call", CallToolRequestParams, calls)
-    _extend(server, front, tasks, looks)
+    _extend(server, tasks, looks)
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)
     server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
     return server
 
 
-def _extend(server: Server[Line], front: Front, tasks: Tasks | None, looks: Looks | None) -> None:
+def _extend(server: Server[Line], tasks: Tasks | None, looks: Looks | None) -> None:
     """What not every deployment has."""
     if tasks is not None:
-        mount(server, TasksExtension(tasks, {spec.name: spec for spec in front.specs()}))
+        tasks.serve(server)
     if looks is not None:
         looks.serve(server)

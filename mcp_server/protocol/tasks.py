@@ -4,23 +4,22 @@ A task is no thing of its own here: it is a promised call, seen through `tasks/g
 `tasks/cancel`. Only requests that declare the extension meet it, and only from 2026-07-28 on.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding, RequestHandler
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import METHOD_NOT_FOUND, CreateMessageResultWithTools, ElicitResult
+from mcp_types import METHOD_NOT_FOUND
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
 
 from mcp_server.errors import NoSuchHandle
 from mcp_server.protocol.asking import Asker, Visit, declares_forms, pass_on
 from mcp_server.protocol.lines import Line
-from mcp_server.protocol.replies import Reply, Unusable, read_reply
-from mcp_server.protocol.sampling import lent, said_by
+from mcp_server.protocol.sampling import lent
+from mcp_server.protocol.tasks_answers import reply_in, said_in
 from mcp_server.protocol.tasks_wire import (
     IDENTIFIER,
     Request,
@@ -37,22 +36,35 @@ from mcp_server.protocol.tasks_wire import (
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Prompt
 from mcp_server.sessions.front import Caller, Front
-from mcp_server.sessions.models.asks import ModelAsk, NotSaid, Said
+from mcp_server.sessions.models.asks import ModelAsk
 from mcp_server.sessions.promised import Promised, PromisedFront
 from mcp_server.tools.base import ToolSpec
 
 _VERSIONS = frozenset(MODERN_PROTOCOL_VERSIONS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Tasks:
-    """What the extension is lent."""
+    """Promised calls as tasks. What the extension's requests share."""
 
-    front: Front
-    promised: PromisedFront
-    caller_of: Callable[[Request], Caller]
-    timing: Timing
-    clock: Callable[[], float]
+    def __init__(
+        self,
+        front: Front,
+        promised: PromisedFront,
+        *,
+        caller_of: Callable[[Request], Caller],
+        timing: Timing,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.promised = promised
+        self._front = front
+        self._caller_of = caller_of
+        self._timing = timing
+        self._clock = clock
+        self._specs = {spec.name: spec for spec in front.specs()}
+
+    def serve(self, server: Server[Line]) -> None:
+        """Have a server answer the extension's requests."""
+        mount(server, TasksExtension(self))
 
     def keeps(self, ctx: Request, spec: ToolSpec) -> bool:
         """See `Keeper`. What only looks at the caller's own has nothing to wait for that is its own."""
@@ -64,20 +76,55 @@ class Tasks:
         if promised is None:
             return None
         status = status_of(promised, asks=declares_forms(ctx.session.client_capabilities))
-        return {"resultType": "task", **task_of(promised, status, poll_every=self.timing.poll_every)}
+        return {"resultType": "task", **task_of(promised, status, poll_every=self._timing.poll_every)}
 
-    async def seen(self, ctx: Request, promised: Promised, spec: ToolSpec) -> dict[str, Any]:
+    async def found(self, ctx: Request, task_id: str) -> Promised:
+        """The caller's task.
+
+        Raises:
+            NoSuchHandle: It is not the caller's, or was promised by a server with other tools.
+        """
+        lends = lent(ctx.session.client_capabilities, ctx.protocol_version)
+        promised = await self.promised.promised(self._caller_of(ctx).principal, task_id, lends)
+        if promised.tool not in self._specs:
+            raise NoSuchHandle("task")
+        return promised
+
+    async def seen(self, ctx: Request, promised: Promised) -> dict[str, Any]:
         """The task as this request's client may see it. Its prompts and turns count as put. What was answered elsewhere while this was
         put together is left out: the next look tells what came of it.
         """
         asks = declares_forms(ctx.session.client_capabilities)
         shown: list[Prompt | ModelAsk] = [prompt for prompt in promised.prompts if await self._show(prompt)] if asks else []
-        shown += [ask for ask in promised.turns if await self.front.put_turn(promised.call_id, ask.id)]
-        return detailed(spec, promised, shown, poll_every=self.timing.poll_every)
+        shown += [ask for ask in promised.turns if await self._front.put_turn(promised.call_id, ask.id)]
+        return detailed(self._specs[promised.tool], promised, shown, poll_every=self._timing.poll_every)
+
+    async def answered(self, ctx: Request, promised: Promised, responses: Mapping[str, object]) -> None:
+        """Answers to what is still open count, one by one; every other one is passed over."""
+        asker = Asker(front=self._front, principal=self._caller_of(ctx).principal, timing=self._timing, clock=self._clock)
+        put_off = [
+            prompt.id
+            for prompt in promised.prompts
+            if prompt.id in responses and await self._passed_on(asker, prompt, responses[prompt.id])
+        ]
+        for ask in promised.turns:
+            if ask.id in responses:
+                self._front.turn_said(promised.call_id, ask.id, said_in(responses[ask.id]))
+        if put_off:
+            await self.promised.put_off(asker.principal, promised.call_id, put_off)
+
+    async def _passed_on(self, asker: Asker, prompt: Prompt, response: object) -> bool:
+        now = self._clock()
+        reply = reply_in(prompt, response, seconds=now - (prompt.shown_at or now), reflex=self._timing.reflex)
+        return await pass_on(asker, prompt, reply, channel="input_required")
+
+    async def cancel(self, ctx: Request, promised: Promised) -> None:
+        """End it, with all below it."""
+        await self.promised.cancel_promised(self._caller_of(ctx).principal, promised.call_id)
 
     async def _show(self, prompt: Prompt) -> bool:
         """The first showing starts its deadline; later ones change nothing and need not be written."""
-        return prompt.shown_at is not None or await self.front.show(prompt.id) is not None
+        return prompt.shown_at is not None or await self._front.show(prompt.id) is not None
 
 
 class TasksExtension(Extension):
@@ -85,9 +132,8 @@ class TasksExtension(Extension):
 
     identifier = IDENTIFIER
 
-    def __init__(self, tasks: Tasks, specs: Mapping[str, ToolSpec]) -> None:
+    def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
-        self._specs = specs
 
     def methods(self) -> Sequence[MethodBinding]:
         """Get, update, cancel."""
@@ -99,57 +145,23 @@ class TasksExtension(Extension):
 
     async def _get(self, ctx: Request, params: TaskParams) -> dict[str, Any]:
         promised = await self._found(ctx, params)
-        return {"resultType": "complete", **await self._tasks.seen(ctx, promised, self._specs[promised.tool])}
+        return {"resultType": "complete", **await self._tasks.seen(ctx, promised)}
 
     async def _update(self, ctx: Request, params: UpdateParams) -> dict[str, Any]:
-        """Answers to what is still open count, one by one; every other one is passed over."""
-        promised = await self._found(ctx, params)
-        tasks, principal = self._tasks, self._tasks.caller_of(ctx).principal
-        asker = Asker(front=tasks.front, principal=principal, timing=tasks.timing, clock=tasks.clock)
-        put_off = [
-            prompt.id
-            for prompt in promised.prompts
-            if prompt.id in params.input_responses
-            and await pass_on(asker, prompt, self._reply(prompt, params.input_responses[prompt.id]), channel="input_required")
-        ]
-        for ask in promised.turns:
-            if ask.id in params.input_responses:
-                tasks.front.turn_said(promised.call_id, ask.id, _said(params.input_responses[ask.id]))
-        if put_off:
-            await tasks.promised.put_off(principal, promised.call_id, put_off)
+        await self._tasks.answered(ctx, await self._found(ctx, params), params.input_responses)
         return {"resultType": "complete"}
 
-    def _reply(self, prompt: Prompt, response: object) -> Reply:
-        try:
-            result = ElicitResult.model_validate(response, by_name=False)
-        except ValidationError:
-            return Unusable(reason="the client's answer is not one that a form can have")
-        now = self._tasks.clock()
-        return read_reply(prompt, result, seconds=now - (prompt.shown_at or now), reflex=self._tasks.timing.reflex)
-
     async def _cancel(self, ctx: Request, params: TaskParams) -> dict[str, Any]:
-        promised = await self._found(ctx, params)
-        await self._tasks.promised.cancel_promised(self._tasks.caller_of(ctx).principal, promised.call_id)
+        await self._tasks.cancel(ctx, await self._found(ctx, params))
         return {"resultType": "complete"}
 
     async def _found(self, ctx: Request, params: TaskParams) -> Promised:
         require_tasks(ctx)
         check_routing(ctx, params.task_id)
-        lends = lent(ctx.session.client_capabilities, ctx.protocol_version)
         try:
-            promised = await self._tasks.promised.promised(self._tasks.caller_of(ctx).principal, params.task_id, lends)
-            if promised.tool not in self._specs:
-                raise NoSuchHandle("task")
+            return await self._tasks.found(ctx, params.task_id)
         except NoSuchHandle as error:
             raise no_such_task(error) from None
-        return promised
-
-
-def _said(response: object) -> Said | NotSaid:
-    try:
-        return said_by(CreateMessageResultWithTools.model_validate(response, by_name=False))
-    except ValidationError:
-        return NotSaid(reason="the client's answer is not one that a model's turn can have")
 
 
 def mount(server: Server[Line], extension: Extension) -> None:

@@ -125,9 +125,11 @@ class CallBook:
         if call.promised and self.lasting is not None:
             await self.lasting.came_to(call)
         call.scope = None
-        if call.parked is not None and call.ended is None:
+        if not taken:
+            pass  # another process has it, or it is over; whoever keeps it looks again
+        elif call.parked is not None and call.ended is None:
             await self._rest(call)
-        elif taken and call.ended is None and call.fault is None and call.call.id in self._calls:
+        elif call.ended is None and call.fault is None and call.call.id in self._calls:
             self.go_on(call)  # laid aside, and asked for again before it had stopped
         self._supervisor.wakeups.ring(call.call.id)
 

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import anyio
-
 from mcp_server.errors import NoSuchHandle
 from mcp_server.policy.values import CallId
 from mcp_server.principal import Principal
@@ -59,15 +57,6 @@ class PromiseDesk:
             return
         await self._deployment.store.cancel_promised(record.id, principal.key, "its client", now=self._deployment.clock())
         self._promises.cancel_here(record.id)
-
-    async def promised_changes(self, principal: Principal, call_ids: Sequence[CallId], *, seconds: float) -> None:
-        keys: set[str] = set(call_ids)
-        for call_id in call_ids:
-            record = await self._record(principal, call_id)
-            run = await self._views.below(record)
-            keys |= {record.root_id} if run is None else {run.session_id}
-        with self._supervisor.wakeups.listening(*keys) as bell, anyio.move_on_after(seconds):
-            await bell.wait()
 
     async def _record(self, principal: Principal, call_id: str) -> PromisedCall:
         record = await self._deployment.store.promised(call_id, principal.key) if is_id("call", call_id) else None

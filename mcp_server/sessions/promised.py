@@ -67,7 +67,3 @@ class PromisedFront(Protocol):
             NoSuchHandle: As above.
         """
         ...
-
-    async def promised_changes(self, principal: Principal, call_ids: Sequence[CallId], *, seconds: float) -> None:
-        """Wait until something of one of them may have changed since this was called, or so long."""
-        ...

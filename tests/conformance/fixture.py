@@ -38,6 +38,8 @@ from mcp_server.protocol.http import listen, serve_http
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.listening import Listening, Meta, Send
 from mcp_server.protocol.server import build_server
+from mcp_server.protocol.tasks import Tasks
+from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.deployment import Deployment, Limits
 from mcp_server.sessions.desk import Desk
 from mcp_server.sessions.front import Caller
@@ -163,7 +165,8 @@ async def serve(folder: Path) -> None:
     desk = Desk(deployment, supervisor, PanickingGate(deployment, tools, supervisor.prompting), tools)
     promised = PromiseDesk(deployment, supervisor, desk.book)
     caller = Caller(principal=LOCAL, workspace=str(world.workspace), agent="build")
-    server = build_server(desk, promised=promised, caller_of=lambda _: caller, keys=[os.urandom(32)], version="0", clock=deployment.clock)
+    tasks = Tasks(desk, promised, caller_of=lambda _: caller, timing=Timing())
+    server = build_server(desk, tasks=tasks, caller_of=lambda _: caller, keys=[os.urandom(32)], version="0")
     Fixture(server)
 
     async def end() -> None:

@@ -6,9 +6,19 @@ from typing import Any, Literal
 
 import anyio
 from mcp.client.client import Client
-from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
-from mcp_types import CallToolResult, Request, RequestParams, Result
+from mcp.client.extension import ClaimContext, ClientExtension, NotificationBinding, ResultClaim
+from mcp_types import (
+    CallToolResult,
+    NotificationParams,
+    Request,
+    RequestParams,
+    Result,
+    SubscriptionFilter,
+    SubscriptionsListenRequest,
+    SubscriptionsListenRequestParams,
+)
 from pydantic import ConfigDict
+from pydantic.alias_generators import to_camel
 
 from mcp_server.protocol.tasks_wire import IDENTIFIER
 
@@ -60,10 +70,28 @@ class Anything(Result):
     model_config = ConfigDict(extra="allow")
 
 
+class Told(NotificationParams):
+    """What `notifications/tasks` says."""
+
+    model_config = ConfigDict(extra="allow", alias_generator=to_camel)
+
+    task_id: str
+    status: str
+
+
 class KnowsTasks(ClientExtension):
     """Declares the extension. A call that answers with a task is handed to the test as it is."""
 
     identifier = IDENTIFIER
+
+    def __init__(self) -> None:
+        self.told: list[Told] = []
+
+    def notifications(self) -> tuple[NotificationBinding[Told], ...]:
+        return (NotificationBinding(method="notifications/tasks", params_type=Told, handler=self._hear),)
+
+    async def _hear(self, told: Told) -> None:
+        self.told.append(told)
 
     def claims(self) -> tuple[ResultClaim[Created], ...]:
         return (ResultClaim(result_type="task", model=Created, resolve=self._resolve),)
@@ -98,6 +126,11 @@ class TaskUser:
 
     async def cancel(self, task_id: str) -> dict[str, Any]:
         return await self._send(Cancel(params=TaskParams(task_id=task_id)))
+
+    async def listen(self, *task_ids: str) -> None:
+        """Until cancelled: the stream that tells of these tasks."""
+        wanted = SubscriptionFilter.model_validate({"taskIds": list(task_ids)})
+        await self._send(SubscriptionsListenRequest(params=SubscriptionsListenRequestParams(notifications=wanted)))
 
     async def _send(self, request: Request[Any, Any]) -> dict[str, Any]:
         result = await self.client.session.send_request(request, Anything)
