@@ -10,15 +10,17 @@ from typing import Any
 
 import click
 
-from mcp_server.cli.asked import choices_of, put_questions, text_of
-from mcp_server.cli.shown import age_of, find_one, path_of, short
+from mcp_server.cli.asked import put_questions, text_of
+from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe, table
 from mcp_server.cli.terminal import Terminal, terminal
 from mcp_server.errors import RemitError
 from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Prompt, PromptState, QuestionSubject
 from mcp_server.sessions.answers import close_with
+from mcp_server.sessions.offered import choices_of
 from mcp_server.sessions.wants import wanted
+from mcp_server.sessions.wording import age_of, path_of, short
 from mcp_server.store.protocol import Store
 
 LISTS = "remit approvals"

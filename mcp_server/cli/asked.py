@@ -1,12 +1,12 @@
 """A prompt as a person reads it in a terminal, and a model's questions put there one by one."""
 
 import json
-from collections.abc import Mapping
 
-from mcp_server.cli.shown import time_of
 from mcp_server.cli.terminal import Terminal
-from mcp_server.protocol.forms import budget_choices, message_of, shown
-from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, Question, QuestionSubject
+from mcp_server.protocol.forms import message_of
+from mcp_server.records import ApprovalSubject, BudgetSubject, Prompt, Question, QuestionSubject
+from mcp_server.sessions.offered import choices_of, shown
+from mcp_server.sessions.wording import time_of
 
 
 def text_of(prompt: Prompt) -> str:
@@ -20,41 +20,6 @@ def text_of(prompt: Prompt) -> str:
         case QuestionSubject() as subject:
             lines += [f"  - {shown(o.label)}: {shown(o.description)}" for question in subject.questions for o in question.options]
     return "\n".join(lines)
-
-
-def choices_of(prompt: Prompt) -> Mapping[Choice, str]:
-    """What each offered answer does, as a deed: `allow it once`."""
-    match prompt.subject:
-        case BudgetSubject() as budget:
-            extends, ends = budget_choices(budget).values()
-            return {Choice.ALLOW_ONCE: lowered(extends), Choice.DENY: lowered(ends)}
-        case QuestionSubject():
-            return {}
-        case ApprovalSubject():
-            pass
-    child = len(prompt.session_path) > 1
-    return {offer.choice: _words(offer, "this subagent" if child else "this session") for offer in prompt.subject.offers}
-
-
-def _words(offer: Offer, whose: str) -> str:
-    rules = ", ".join(f"`{shown(rule)}`" for rule in offer.rules)
-    ruled = f": {rules}" if rules else ""
-    match offer.choice:
-        case Choice.ALLOW_ONCE:
-            return "allow it once"
-        case Choice.ALLOW_SESSION:
-            return f"allow it for {whose}{ruled}"
-        case Choice.ALLOW_TREE:
-            return f"allow it for {whose} and its subagents{ruled}"
-        case Choice.DENY:
-            return "deny it"
-        case Choice.DENY_SESSION:
-            return f"deny it for {whose}{ruled}"
-
-
-def lowered(title: str) -> str:
-    """A title as a deed in mid-sentence."""
-    return title[:1].lower() + title[1:]
 
 
 def put_questions(person: Terminal, subject: QuestionSubject) -> str:

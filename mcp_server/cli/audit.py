@@ -9,10 +9,11 @@ from typing import Any
 
 import click
 
-from mcp_server.cli.shown import find_one, path_of, time_of
+from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import table
 from mcp_server.records import AuditEvent
+from mcp_server.sessions.wording import path_of, time_of
 from mcp_server.store.protocol import Store, StoredAudit
 
 KINDS = ("decision", "outcome", "prompt", "ruling", "run", "session", "trust")

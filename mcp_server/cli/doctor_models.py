@@ -11,7 +11,6 @@ from mcp_server.agents.definition import AgentDefinition
 from mcp_server.app import backend_of
 from mcp_server.cli.finding import Finding
 from mcp_server.cli.here import Here
-from mcp_server.cli.shown import cost_of
 from mcp_server.errors import ModelError
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import RunId, StoredEntry, TaskGiven
@@ -19,6 +18,7 @@ from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.base import TurnRequest
 from mcp_server.sessions.models.endpoints import ProviderLimits
 from mcp_server.sessions.models.names import SCRIPTED, is_client
+from mcp_server.sessions.wording import cost_of
 
 LIMITS = ProviderLimits(tries=1, try_seconds=30.0, turn_seconds=30.0)
 """A person looks on: one try, and half a minute is longer than any model that is of use takes for a word."""

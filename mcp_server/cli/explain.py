@@ -11,7 +11,6 @@ from mcp_server.cli.asking import asking
 from mcp_server.cli.enclosing import enclose_for
 from mcp_server.cli.here import here, workspace_option
 from mcp_server.cli.members import cast_of
-from mcp_server.cli.shown import path_of
 from mcp_server.cli.state import with_store
 from mcp_server.cli.table import safe, table
 from mcp_server.policy.chain import Authority, authority
@@ -19,6 +18,7 @@ from mcp_server.policy.decide import decide
 from mcp_server.policy.explain import changes_of, sentence
 from mcp_server.policy.values import Mode
 from mcp_server.policy.verdicts import Opinion, ValueVerdict, Verdict
+from mcp_server.sessions.wording import path_of
 
 
 @click.command()

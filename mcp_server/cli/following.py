@@ -9,10 +9,11 @@ import click
 from mcp_server.cli.audit import KINDS, Filter, Since, as_object
 from mcp_server.cli.forest import ALL_OF_THEM
 from mcp_server.cli.live import beats
-from mcp_server.cli.shown import find_one, path_of, short, time_of
+from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import json_line, plain
 from mcp_server.policy.verdicts import SessionId
+from mcp_server.sessions.wording import path_of, short, time_of
 from mcp_server.store.protocol import Store, StoredAudit
 
 NEWEST = 50

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mcp_server.cli.shown import cost_of, elapsed_of, short
 from mcp_server.cli.state import ME
 from mcp_server.cli.table import table
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import FINAL, Prompt, PromptState, RunRecord, SessionRecord, Spent
 from mcp_server.sessions.wants import wanted
+from mcp_server.sessions.wording import cost_of, elapsed_of, short
 from mcp_server.store.protocol import Store
 
 ALL_OF_THEM = 100_000

@@ -6,13 +6,14 @@ from typing import Any
 
 import click
 
-from mcp_server.cli.shown import age_of, find_one, path_of, short
+from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import table
 from mcp_server.cli.terminal import terminal
 from mcp_server.errors import RemitError
 from mcp_server.records import RulingRecord
 from mcp_server.sessions import events
+from mcp_server.sessions.wording import age_of, path_of, short
 from mcp_server.store.protocol import Store
 
 

@@ -5,9 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_server.cli.asked import choices_of
 from mcp_server.cli.forest import ALL_OF_THEM, Listed
-from mcp_server.cli.shown import cost_of, path_of, time_of
 from mcp_server.policy.values import CallId
 from mcp_server.records import (
     ApprovalSubject,
@@ -23,8 +21,10 @@ from mcp_server.records import (
     TaskGiven,
     Usage,
 )
+from mcp_server.sessions.offered import choices_of
 from mcp_server.sessions.plain_entries import plain_entry, text_of
 from mcp_server.sessions.wants import wanted
+from mcp_server.sessions.wording import cost_of, path_of, time_of
 from mcp_server.store.protocol import Store
 
 

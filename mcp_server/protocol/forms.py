@@ -7,13 +7,11 @@ import json
 from typing import Any, assert_never
 
 from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, Question, QuestionSubject
-from mcp_server.sessions.visible import visible
+from mcp_server.sessions.offered import budget_choices, shown
 from mcp_server.sessions.wants import amount
 
 DECISION = "decision"
 WORDS = "words"
-_ARGUMENT_CHARS = 2000
-"""Of one argument: about what a form shows without scrolling out of sight. What is cut is counted."""
 _TITLE_CHARS = 160
 """Of one choice's title; longer rules are written out in the message instead."""
 _WORDS_CHARS = 2000
@@ -45,14 +43,6 @@ def schema_of(prompt: Prompt, *, titled: bool) -> dict[str, Any]:
             assert_never(prompt.subject)
 
 
-def budget_choices(subject: BudgetSubject) -> dict[str, str]:
-    """The two answers about a budget, and what each means."""
-    return {
-        Choice.ALLOW_ONCE.value: f"Extend it by {amount(subject.resource, subject.more)}",
-        Choice.DENY.value: "End the run here, with what it has",
-    }
-
-
 def field_of(index: int) -> str:
     """The field that answers the question at `index`, from 0."""
     return f"answer_{index + 1}"
@@ -61,14 +51,6 @@ def field_of(index: int) -> str:
 def own_field_of(index: int) -> str:
     """The field for the person's own words where the question offers options."""
     return f"answer_{index + 1}_own"
-
-
-def shown(text: str, limit: int = _ARGUMENT_CHARS) -> str:
-    """The text on one line, with nothing in it that hides; of a long one the start and the end."""
-    cut = len(text) - limit
-    if cut <= 0:
-        return visible(text)
-    return f"{visible(text[: limit * 2 // 3])} […{cut} characters not shown…] {visible(text[-(limit // 3) :])}"
 
 
 # ---- approvals ----------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """Text as a person can be shown it: nothing in it hides, moves or pretends."""
 
 import json
+from collections.abc import Iterator
+from itertools import groupby
 
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\u034f\u17b4\u17b5")
 """Letters and marks that count as printable and show nothing."""
@@ -11,9 +13,17 @@ def visible(text: str) -> str:
 
     Where there is one, backslashes of the text are doubled, so that nobody can write what looks like an escape.
     """
+    return "".join(piece for piece, _ in pieces(text))
+
+
+def pieces(text: str) -> Iterator[tuple[str, bool]]:
+    """What `visible` is made of, in order: stretches that show by themselves (False), and escapes in place of what does not (True)."""
     if all(map(_shows, text)):
-        return text
-    return "".join(character if _shows(character) and character != "\\" else json.dumps(character)[1:-1] for character in text)
+        yield text, False
+        return
+    for shows, stretch in groupby(text, _shows):
+        plain = "".join(stretch)
+        yield (plain.replace("\\", "\\\\"), False) if shows else (json.dumps(plain)[1:-1], True)
 
 
 def _shows(character: str) -> bool:

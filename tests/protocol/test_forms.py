@@ -10,9 +10,10 @@ from pydantic import TypeAdapter
 
 from mcp_server.policy.values import CallId
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.protocol.forms import message_of, schema_of, shown
+from mcp_server.protocol.forms import message_of, schema_of
 from mcp_server.protocol.replies import Answered, PutOff, Reply, Unusable, read_reply
 from mcp_server.records import ApprovalSubject, Choice, Offer, Prompt, PromptId, QuestionSubject
+from mcp_server.sessions.offered import shown
 from tests.protocol.scripts import QUESTION, RULE, approval
 
 
