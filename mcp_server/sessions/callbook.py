@@ -4,6 +4,7 @@ A call acts only while a request is attached to it. What it comes to is the gate
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.lookups import same_caller
 from mcp_server.sessions.roots import Roots
-from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.sessions.supervisor import LAY_DOWN, Supervisor
 from mcp_server.sessions.view import CARRIERS, ORPHANS, Views
 from mcp_server.sessions.work import AnyTool, AwaitsChild, Work, key_of
 
@@ -122,8 +123,15 @@ class CallBook:
             except Exception as error:  # the request is told that the server failed; the log has the rest
                 log.exception("a call failed", tool=call.call.tool)
                 call.fault = error
+            except anyio.get_cancelled_exc_class():
+                await self._given_up(call)
+                raise
         if call.promised and self.lasting is not None:
             await self.lasting.came_to(call)
+        await self._after(call, taken)
+
+    async def _after(self, call: ClientCall, taken: bool) -> None:
+        """It acts no more, for now or for good."""
         call.scope = None
         if not taken:
             pass  # another process has it, or it is over; whoever keeps it looks again
@@ -132,6 +140,12 @@ class CallBook:
         elif call.ended is None and call.fault is None and call.call.id in self._calls:
             self.go_on(call)  # laid aside, and asked for again before it had stopped
         self._supervisor.wakeups.ring(call.call.id)
+
+    async def _given_up(self, call: ClientCall) -> None:
+        """It was stopped at work, or the server ends: another process need not wait until it is taken for dead."""
+        if call.promised and self.lasting is not None and call.ended is None:
+            with anyio.move_on_after(LAY_DOWN, shield=True), suppress(StoreError):
+                await self.lasting.rest(call)
 
     async def _attempt(self, call: ClientCall) -> None:
         call.parked = None

@@ -1,20 +1,33 @@
 """Tasks, from a client that knows them: handles that outlive requests, connections and servers."""
 
+import os
+import signal
+import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
+from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult
 
+from mcp_server.policy.values import CallId
+from mcp_server.principal import LOCAL
 from mcp_server.records import PromptState
+from mcp_server.sessions.promises import MOST
+from tests.behaviour.server_process import pid_file
 from tests.behaviour.stories import LONG, PATH, answer_all, calls, closed_prompt, errand, says, team_world, until, write
 from tests.behaviour.world import Connected, World, connect, make_world
-from tests.protocol.connect import TRANSPORTS, Cell, Person, stares
+from tests.behaviour.world import text_of as shown_in
+from tests.protocol.connect import TRANSPORTS, Cell, Person, client_of, command, stares
 from tests.protocol.task_client import Created, KnowsTasks, TaskUser, accepts, asked, text_of
 
 NEW = Cell(transport="memory", era="2026-07-28")
+
+AT_WORK = {"limits": {"task_wait": 1}, "permission": {"bash": "allow", "edit": "allow"}}
+"""A call that no rule stops, and that its request leaves after a second."""
 
 each_new_cell = pytest.mark.parametrize("cell", [Cell(transport=transport, era="2026-07-28") for transport in TRANSPORTS], ids=str)
 
@@ -320,3 +333,69 @@ async def test_prompts_of_other_tasks_are_not_shown(tmp_path: Path) -> None:
         others = asked(await user.until(other, "input_required"))
         assert (len(mine), len(others)) == (1, 1)
         assert mine.keys() != others.keys()
+
+
+async def test_a_storm_of_cancels_ends_each_task_once(tmp_path: Path) -> None:
+    async with using(team_world(tmp_path)) as (user, connected):
+        tasks = [await user.task("task", **errand("lead", f"job {number}")) for number in range(6)]
+        async with anyio.create_task_group() as group:
+            for _ in range(20):
+                for task_id in tasks:
+                    group.start_soon(user.cancel, task_id)
+        assert {(await user.until_over(task_id))["status"] for task_id in tasks} == {"cancelled"}
+        assert await connected.store.unfinished_runs() == ()
+        ends = [
+            event for event in await connected.audit() if event.kind == "outcome" and event.tool == "task" and len(event.session_path) == 1
+        ]
+        assert len(ends) == len(tasks)
+
+
+async def test_past_the_bound_a_call_is_answered_as_to_a_client_that_knows_no_tasks(tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={}, settings={"limits": {"task_wait": 1}})
+    async with using(world) as (user, connected):
+        task_id = await user.task("write", filePath="one.txt", content="hi")
+        (one,) = await connected.store.promised_open(principal=LOCAL.key)
+        for number in range(MOST - 1):
+            call = replace(one.call, id=CallId(f"call_{number}"))
+            await connected.store.add_promised(replace(one, call=call, workspace="/elsewhere"))
+        result = await user.call("write", filePath="two.txt", content="hi")
+        assert isinstance(result, CallToolResult)
+        assert "`write` waits for a person" in shown_in(result)
+        await user.cancel(task_id)
+        await user.until_over(task_id)
+        await user.task("write", filePath="three.txt", content="hi")
+
+
+async def test_a_call_whose_server_was_killed_at_work_has_an_unknown_outcome_and_is_not_made_again(tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={}, settings=AT_WORK, files={"work.sh": "echo once >> done\nsleep 60\n"})
+    server = command(sys.executable, "-m", "tests.behaviour.server_process", str(world.folder))
+    task_ids: list[str] = []
+    with anyio.fail_after(3 * LONG):
+        with suppress(MCPError, BaseExceptionGroup):  # the client tells that its server is gone
+            async with client_of(server, "2026-07-28", None, extensions=[KnowsTasks()]) as client:
+                task_ids.append(await TaskUser(client=client).task("bash", command="sh work.sh"))
+                os.kill(int(pid_file(world).read_text()), signal.SIGKILL)
+                await TaskUser(client=client).get(task_ids[0])
+        async with client_of(server, "2026-07-28", None, extensions=[KnowsTasks()]) as client:
+            task = await TaskUser(client=client).until_over(task_ids[0])
+    assert "interrupted, outcome unknown" in text_of(task)
+    assert task["result"]["isError"] is True
+    assert (world.workspace / "done").read_text() == "once\n"
+
+
+async def test_a_call_at_work_when_its_server_ends_is_told_as_interrupted_by_the_next_at_once(tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={}, settings=AT_WORK, files={"work.sh": "echo once >> done\nsleep 60\n"})
+    async with using(world) as (user, _):
+        task_id = await user.task("bash", command="sh work.sh")
+    async with using(world) as (user, connected):
+        assert connected.parts is not None
+        with anyio.fail_after(connected.parts.deployment.limits.lease_seconds / 2):
+            assert "interrupted, outcome unknown" in text_of(await user.until_over(task_id))
+
+
+async def test_a_call_at_work_is_stopped_by_a_cancel(tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={}, settings=AT_WORK, files={"work.sh": "sleep 60\n"})
+    async with using(world) as (user, _):
+        task_id = await user.task("bash", command="sh work.sh")
+        await user.cancel(task_id)
+        assert (await user.until_over(task_id))["status"] == "cancelled"

@@ -155,3 +155,11 @@ async def test_what_was_over_for_long_is_dropped(handles: Handles) -> None:
     assert await handles.one.drop_promised(ended_before=11.0) == 0
     assert await handles.one.drop_promised(ended_before=11.1) == 1
     assert await handles.two.promised(CALL.id, PRINCIPAL) is None
+
+
+async def test_once_it_is_over_it_goes_with_the_tree_of_its_root(handles: Handles) -> None:
+    await _kept(handles, held_by="a")
+    assert await handles.one.forget_tree(ROOT.id) == ()
+    await handles.one.end_promised(CALL.id, owner="a", now=11.0, ended=ENDED)
+    assert await handles.one.forget_tree(ROOT.id) == (ROOT.id,)
+    assert await handles.two.promised(CALL.id, PRINCIPAL) is None
