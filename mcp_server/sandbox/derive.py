@@ -36,6 +36,8 @@ class Approval:
     """Paths that it let be read."""
     network: bool = False
     """It let the line use the network."""
+    whole: bool = False
+    """`written` is all that the line writes, so that nothing else need be open to it."""
 
 
 NOTHING = Approval()
@@ -191,7 +193,7 @@ class _Drawing:
     def writable(self, workspace: Said) -> tuple[Place, ...]:
         """The workspace, and folders that rules name. Those that lie in each other are told apart when all are known."""
         places: list[Place] = []
-        for folder in (self.ground.workspace, *self._named("edit")):
+        for folder in () if self.approval.whole else (self.ground.workspace, *self._named("edit")):
             # What is mounted to be written can be read too.
             if self._open("edit", folder) and self._open("read", folder):
                 because = workspace.because if folder == self.ground.workspace else self.said("edit", folder).because

@@ -106,6 +106,10 @@ def _visible(profile: Profile) -> Iterator[Mount]:
             pinned = within(place.path, profile.workspace) and place.path != profile.workspace
             yield Mount(put=Put.KEEP if pinned else Put.SHOW, path=place.path, source=place.path)
 
+    whole = any(place.path == "/" for place in profile.visible)
+    if whole and any(within(profile.workspace, made) for made in ROOT_MADE) and profile.access(profile.workspace) is Access.READ:
+        yield Mount(put=Put.SHOW, path=profile.workspace, source=profile.workspace)
+
 
 def _inherits(profile: Profile, place: Place) -> bool:
     """A folder above it is shown already, and nothing between the two is hidden."""
@@ -117,7 +121,7 @@ def _inherits(profile: Profile, place: Place) -> bool:
 def _writable(profile: Profile) -> Iterator[Mount]:
     roots = [place.path for place in profile.writable if os.path.exists(place.path) and not os.path.islink(place.path)]
     for root in roots:
-        yield Mount(put=Put.WRITE, path=root, source=root)
+        yield Mount(put=Put.KEEP if _closed(root) else Put.WRITE, path=root, source=root)
     hidden = [place.path for place in profile.hidden if os.path.lexists(place.path)]
     kept = [*(place.path for place in profile.protected), *hidden]
     # A folder on the way could be renamed, and another put in its place; a mount cannot. What is hidden would stay so under any name
@@ -126,6 +130,11 @@ def _writable(profile: Profile) -> Iterator[Mount]:
     for folder in between:
         if folder not in roots and folder not in kept and profile.access(folder) is Access.WRITE and os.path.isdir(folder):
             yield Mount(put=Put.WRITE, path=folder, source=folder)
+
+
+def _closed(folder: str) -> bool:
+    """On a file system that is read-only now, and must stay so for the command: nothing could be put up in it to be kept."""
+    return bool(os.statvfs(folder).f_flag & os.ST_RDONLY)
 
 
 def _protected(profile: Profile, missing: Sequence[str]) -> Iterator[Mount]:

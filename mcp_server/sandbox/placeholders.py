@@ -89,7 +89,8 @@ class Placed:
             try:
                 for path in self.made:
                     with suppress(FileExistsError):
-                        _make(path)
+                        _make_unless_closed(path)
+                self.made = tuple(path for path in self.made if os.path.lexists(path))
             except OSError:
                 self._release()
                 raise
@@ -146,6 +147,16 @@ def _read(ledger: Path) -> list[str]:
     except (OSError, ValueError):
         return []  # cut short by a crash before anything was made
     return [path for path in named if isinstance(path, str)] if isinstance(named, list) else []  # pyright: ignore[reportUnknownVariableType] - JSON
+
+
+def _make_unless_closed(path: str) -> None:
+    """Where the file system, or the owner of the folder, keeps this user from making it, a command of this user cannot make it either."""
+    try:
+        _make(path)
+    except OSError as error:
+        foreign = error.errno == errno.EACCES and os.stat(os.path.dirname(path)).st_uid != os.geteuid()
+        if error.errno != errno.EROFS and not foreign:
+            raise
 
 
 def _make(path: str) -> None:

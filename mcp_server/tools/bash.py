@@ -110,7 +110,7 @@ class BashTool:
             session_id=context.session_id,
             command=arguments.command,
             backend=enclosure.backend,
-            profile=profile_of(enclosure, arguments.command),
+            profile=profile_of(enclosure, reading, arguments.command),
             argv=[_bash(context), "--noprofile", "--norc", "-c", arguments.command],
             cwd=folder.resolved,
             spool=Spool(context.outputs, "bash"),

@@ -9,7 +9,7 @@ from mcp_server.errors import ToolFailure
 from mcp_server.policy.values import Action, PathValue, Request
 from mcp_server.sandbox.derive import NOTHING, Approval
 from mcp_server.sandbox.enclosing import Enclosure
-from mcp_server.sandbox.profile import Profile
+from mcp_server.sandbox.profile import Profile, within
 from mcp_server.sandbox.refusals import Refusal, refusals
 from mcp_server.shell.reading import Reading
 from mcp_server.tools.base import ToolContext
@@ -86,11 +86,21 @@ def enclosed(reading: Reading, context: ToolContext) -> Enclosure:
     return enclosure
 
 
-def profile_of(enclosure: Enclosure, line: str) -> Profile:
+def profile_of(enclosure: Enclosure, reading: Reading, line: str) -> Profile:
     """The profile with the environment of a shell: nothing in it steers how the line is read, and git looks without changing anything."""
-    lent = enclosure.profile.environment.items()
+    profile = enclosure.profile
+    lent = profile.environment.items()
     plain = {name: value for name, value in lent if name not in STEERING and not name.startswith("BASH_FUNC_")}
-    return replace(enclosure.profile, environment={**plain, **(QUIET if "git" in line else {})})
+    if "PATH" in plain and understood(reading) and (profile.network or not enclosure.holds):
+        plain["PATH"] = _path_outside(plain["PATH"], profile.workspace)
+    return replace(profile, environment={**plain, **(QUIET if "git" in line else {})})
+
+
+def _path_outside(path: str, workspace: str) -> str:
+    """Without folders that an agent may write: a `curl` of its own would be taken for the one that is known, and so let through."""
+    own = (workspace, "/tmp")  # noqa: S108 - compared
+    places = {entry: os.path.realpath(entry) for entry in path.split(os.pathsep) if os.path.isabs(entry)}
+    return os.pathsep.join(entry for entry, real in places.items() if not any(within(entry, top) or within(real, top) for top in own))
 
 
 def _approval(reading: Reading, context: ToolContext) -> Approval:
@@ -99,7 +109,8 @@ def _approval(reading: Reading, context: ToolContext) -> Approval:
     known = understood(reading)
     if known:
         # Files are made in, renamed in and taken from their folders; what else could happen there was judged.
-        folders = tuple(dict.fromkeys(os.path.dirname(path) for path in written))
+        made = (path for path in written if path != str(context.workspace))
+        folders = tuple(dict.fromkeys(nearest_folder(os.path.dirname(path)) for path in made))
         written, read = (*written, *folders), (*read, *folders)
     return Approval(
         lifted=context.lifted,
@@ -107,6 +118,7 @@ def _approval(reading: Reading, context: ToolContext) -> Approval:
         read=read,
         # Who allowed one address by a rule did not allow the others, and the kernel knows only all or none.
         network=fetches and (known or context.in_person),
+        whole=known,
     )
 
 

@@ -64,3 +64,28 @@ async def test_what_stands_for_files_that_are_not_there_keeps_nobody_from_lookin
     world = make_world(tmp_path, files={"look.sh": "find . -name a.py\n", "src/a.py": "1\n"}, settings=ALLOWED)
     async with connect(world, NEAR, flags=EDITS) as connected:
         assert await ran(connected, command="sh look.sh") == "./src/a.py\n\n(exit code 0)"
+
+
+async def test_a_program_of_the_workspace_is_not_taken_for_one_that_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = {"permission": {"bash": "allow", "webfetch": {"https://docs.example.org/*": "allow"}}}
+    world = make_world(tmp_path, files={"bin/curl": "#!/bin/sh\necho mine\n"}, settings=rules)
+    (world.workspace / "bin/curl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{world.workspace}/bin:{os.environ['PATH']}")
+    async with connect(world, NEAR, flags=EDITS) as connected:
+        assert "mine" in await ran(connected, command="sh -c curl"), "what has no network may run it"
+        assert "mine" not in await ran(connected, command="curl --max-time 1 https://docs.example.org/x")
+
+
+async def test_a_line_that_only_looks_finds_the_workspace_as_it_is(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files={"a.py": "1\n"}, settings=ALLOWED)
+    async with connect(world, NEAR, flags=EDITS) as connected:
+        assert await ran(connected, command="ls -A") == "a.py\n\n(exit code 0)"
+        assert "(exit code 0)" in await ran(connected, command="mkdir -p out/deep && echo 1 > out/deep/file")
+    assert (world.workspace / "out/deep/file").exists()
+
+
+async def test_without_rules_that_close_anything_a_workspace_below_tmp_can_be_seen(below_tmp: Path) -> None:
+    open_guard = {"guard": {"read": "allow", "edit": "allow"}}
+    world = make_world(below_tmp, files={"a.py": "1\n"}, settings=ALLOWED | open_guard)
+    async with connect(world, NEAR, flags=Flags(mode="bypassPermissions")) as connected:
+        assert "a.py" in await ran(connected, command="ls")
