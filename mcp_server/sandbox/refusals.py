@@ -15,7 +15,7 @@ _WRITES = re.compile(r"read-only file system|\bEROFS\b", re.I)
 _EITHER = re.compile(
     r"permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|PermissionError|device or resource busy|\bEBUSY\b", re.I
 )
-_MISSING = re.compile(r"no such file or directory|\bENOENT\b|FileNotFoundError|file not found|cannot find", re.I)
+_MISSING = re.compile(r"no such file or directory|\bENOENT\b|FileNotFoundError|file not found|cannot find|not a git repository: /", re.I)
 _NETWORK = re.compile(
     r"could not resolve|couldn't resolve|name or service not known|temporary failure in name resolution|network is unreachable|"
     r"\bENETUNREACH\b|\bENOTFOUND\b|\bEAI_AGAIN\b|getaddrinfo|no address associated|failed to (?:connect|resolve)|couldn't connect|"

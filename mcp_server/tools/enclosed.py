@@ -11,6 +11,7 @@ from mcp_server.sandbox.derive import NOTHING, Approval
 from mcp_server.sandbox.enclosing import Enclosure
 from mcp_server.sandbox.profile import Profile, within
 from mcp_server.sandbox.refusals import Refusal, refusals
+from mcp_server.sandbox.usual import GIT_PROGRAMS
 from mcp_server.shell.reading import Reading
 from mcp_server.tools.base import ToolContext
 from mcp_server.tools.paths import locate, nearest_folder
@@ -165,12 +166,20 @@ def _wanted(found: Sequence[Refusal]) -> dict[str, list[str]]:
     return wanted
 
 
+def _repository(path: str) -> str:
+    """What git does, it does in several places of a repository: asked for one by one, each try would only meet the next."""
+    around, inside, rest = path.partition("/.git/")
+    apart = any(f"{rest}/".startswith(f"{name}/") for name in GIT_PROGRAMS if name != "worktrees")
+    return f"{around}/.git" if inside and not apart else path
+
+
 def _nameable(refusal: Refusal) -> str:
     """As it can be asked for: only what exists can be opened, and an address has a scheme."""
     match refusal.permission:
         case "edit":
-            return refusal.value if os.path.lexists(refusal.value) else nearest_folder(os.path.dirname(refusal.value))
+            found = refusal.value if os.path.lexists(refusal.value) else nearest_folder(os.path.dirname(refusal.value))
+            return _repository(found)
         case "read":
-            return refusal.value
+            return _repository(refusal.value)
         case "webfetch":
             return refusal.value if refusal.value == "*" else f"https://{refusal.value}"

@@ -89,3 +89,23 @@ async def test_without_rules_that_close_anything_a_workspace_below_tmp_can_be_se
     world = make_world(below_tmp, files={"a.py": "1\n"}, settings=ALLOWED | open_guard)
     async with connect(world, NEAR, flags=Flags(mode="bypassPermissions")) as connected:
         assert "a.py" in await ran(connected, command="ls")
+
+
+async def test_what_git_misses_of_a_repository_elsewhere_is_asked_for_as_a_whole(tmp_path: Path) -> None:
+    world = make_world(tmp_path, settings=ALLOWED)
+    main = tmp_path / "main/.git"
+    (main / "worktrees/one").mkdir(parents=True)
+    (world.workspace / ".git").write_text(f"gitdir: {main}/worktrees/one\n")
+    async with connect(world, NEAR) as connected:
+        told = await ran(connected, command="git status")
+    assert f"The sandbox hides {main}/worktrees/one" in told
+    assert f'"may_read": ["{main}"]' in told
+
+
+async def test_what_git_may_not_write_of_the_repository_is_asked_for_as_a_whole(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files={"src/a.py": "1\n"}, settings=ALLOWED)
+    git(world, "init", "-q", ".")
+    git(world, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "one")
+    async with connect(world, NEAR, flags=EDITS) as connected:
+        told = await ran(connected, command="git checkout -b other")
+    assert f'"may_write": ["{world.workspace}/.git"]' in told
