@@ -8,7 +8,8 @@ from mcp_server.sessions.digests import SPAWNS, child_ids
 from mcp_server.sessions.models.asks import ModelAsk
 from mcp_server.sessions.promised import Promised
 from mcp_server.sessions.promises import KEPT_SECONDS
-from mcp_server.sessions.reports import waiting_line
+from mcp_server.sessions.refusals import one_line
+from mcp_server.sessions.reports import task_state, waiting_line
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.trees import prompts_below
 from mcp_server.sessions.view import Views
@@ -35,7 +36,7 @@ class PromiseViews:
             created_at=record.created_at,
             changed_at=record.updated_at if record.is_over else max(times),
             kept_until=record.updated_at + KEPT_SECONDS if record.is_over else None,
-            words=await self._words(record, run, prompts),
+            words=one_line(await self._words(record, run, prompts)),
             prompts=tuple(prompt for prompt in prompts if prompt.id not in record.put_off),
             turns=() if record.is_over else await self._turns(record, run),
             ended=record.ended,
@@ -75,7 +76,7 @@ class PromiseViews:
             return f"{record.call.tool}: {call.said}" if call is not None and call.said else f"{record.call.tool} is under way"
         session = await self._deployment.store.session(run.session_id, run.principal)
         doing = "" if session is None else self._supervisor.activity(session)
-        return f"{doing or 'a subagent is at work'} ({run.state.value}; task_status knows it as {run.session_id})"
+        return f"{doing or 'a subagent is at work'} ({task_state(run.state, asking=False)}; task_status knows it as {run.session_id})"
 
 
 def _ended_words(ended: CallEnded) -> str:

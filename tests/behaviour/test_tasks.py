@@ -18,7 +18,7 @@ from mcp_server.principal import LOCAL
 from mcp_server.records import PromptState
 from mcp_server.sessions.promises import MOST
 from tests.behaviour.server_process import pid_file
-from tests.behaviour.stories import LONG, PATH, answer_all, calls, closed_prompt, errand, says, team_world, until, write
+from tests.behaviour.stories import LONG, PATH, answer_all, calls, closed_prompt, errand, release, says, team_world, until, write
 from tests.behaviour.world import Connected, World, connect, make_world
 from tests.behaviour.world import text_of as shown_in
 from tests.protocol.connect import TRANSPORTS, Cell, Person, client_of, command, stares
@@ -72,6 +72,20 @@ async def test_a_task_says_who_does_what_and_when_to_look_again(tmp_path: Path) 
         status = await connected.call("task_status", task_id=created.status_message.rpartition(" ")[2].rstrip(")"))
         assert status.structured_content is not None
         assert status.structured_content["agent"] == "lead"
+
+
+async def test_a_task_at_work_says_which_agent_does_what(tmp_path: Path) -> None:
+    world = team_world(tmp_path, calls(("read", {"filePath": "src/a.py"})), says("read") | {"await": "seen"})
+    async with using(world) as (user, _):
+        task_id = await user.task("task", **errand("lead"))
+
+        async def told() -> bool:
+            task = await user.get(task_id)
+            return task["status"] == "working" and task["statusMessage"].startswith(f"{PATH}: read src/a.py (running; ")
+
+        await until(told)
+        release(world, "seen")
+        assert "read" in text_of(await user.until_over(task_id))
 
 
 async def test_a_child_in_the_background_is_a_task_that_ends_with_the_child(tmp_path: Path) -> None:
