@@ -8,13 +8,14 @@ import sys
 
 import structlog
 
-from benchmarks import children, decisions, sandbox, searching, servers, shell
+from benchmarks import children, crowds, decisions, sandbox, searching, servers, shell
 from benchmarks.report import PAGE, page, row
 
 PARTS = {
     "decisions": decisions.figures,
     "servers": servers.figures,
     "children": children.figures,
+    "crowds": crowds.figures,
     "searching": searching.figures,
     "shell": shell.figures,
     "sandbox": sandbox.figures,

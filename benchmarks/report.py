@@ -18,6 +18,7 @@ TITLES = {
     "decisions": "Decisions",
     "servers": "Servers over stdio",
     "children": "Children",
+    "crowds": "Crowds",
     "searching": "Searching",
     "shell": "Reading lines of shell",
     "sandbox": "The sandbox",

@@ -38,6 +38,8 @@ class Prompting:
         self._changed = changed
         """Told of each prompt that was opened, changed or closed."""
         self._open_ones: dict[PromptId, Prompt] = {}
+        self._lapses_at = 0.0
+        """Before then none of them lapses. 0: one of them may have changed since that was looked at."""
 
     @property
     def open_ones(self) -> Mapping[PromptId, Prompt]:
@@ -46,7 +48,7 @@ class Prompting:
 
     async def refresh(self) -> None:
         """Read what other processes have opened and closed."""
-        before = self._open_ones
+        before, self._lapses_at = self._open_ones, 0.0
         self._open_ones = {prompt.id: prompt for prompt in await self._deployment.store.prompts(state=PromptState.OPEN)}
         for prompt_id in before.keys() ^ self._open_ones.keys():
             self._changed(before.get(prompt_id) or self._open_ones[prompt_id])
@@ -56,6 +58,7 @@ class Prompting:
         prompt = await self._deployment.store.prompt(prompt_id, principal)
         if prompt is None:
             return
+        self._lapses_at = 0.0
         if prompt.state is PromptState.OPEN:
             self._open_ones[prompt_id] = prompt
         else:
@@ -101,6 +104,7 @@ class Prompting:
 
     async def _opened(self, prompt: Prompt, happened: Sequence[AuditEvent]) -> None:
         await self._deployment.store.add_prompt(prompt, happened)
+        self._lapses_at = 0.0
         self._open_ones[prompt.id] = prompt
         self._changed(prompt)
 
@@ -129,14 +133,18 @@ class Prompting:
         now = self._deployment.clock()
         shown = await self._deployment.store.mark_shown(prompt_id, at=now, deadline=now + self._deployment.limits.prompt_seconds)
         if shown is not None:
+            self._lapses_at = 0.0
             self._open_ones[prompt_id] = shown
         return shown
 
     async def lapse(self) -> None:
         """Close what nobody answered in time."""
         now = self._deployment.clock()
+        if now < self._lapses_at:
+            return
         for prompt in [prompt for prompt in self._open_ones.values() if self._deadline(prompt) <= now]:
             await self.close(prompt, PromptState.EXPIRED, lapsed_words(prompt, self._deadline(prompt)))
+        self._lapses_at = min(map(self._deadline, self._open_ones.values()), default=0.0)
 
     def _deadline(self, prompt: Prompt) -> float:
         return prompt.deadline if prompt.deadline is not None else prompt.created_at + self._deployment.limits.unshown_seconds

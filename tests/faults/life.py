@@ -107,7 +107,7 @@ async def _client(world: World, tale: Tale, parts: Running, life: int) -> None:
         await _until(parts, child, {tale.when, *FINAL})
         await _called(parts, root, "task_cancel", {"task_id": child})
     if tale.client == "leaves" and life == 0:
-        await _until(parts, child, {RunState.RUNNING})
+        await _until(parts, child, {RunState.RUNNING, *FINAL})
         await anyio.sleep(LOOK)
         return
     release(world, "ready")
