@@ -74,6 +74,7 @@ class Calling:
             call=call,
             journal=self._hold,
             run=self._hold.run,
+            lease=self._hold.lease,
             looping=call.id in looping,
             background=self._hold.run.background,
             progress=self._progress_of(call),

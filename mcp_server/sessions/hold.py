@@ -54,6 +54,11 @@ class Hold:
         """Up to when the working time is in the record."""
         self._seconds = 0.0
 
+    @property
+    def lease(self) -> Lease:
+        """What it is held by."""
+        return self._lease
+
     async def started(self, call: ToolCall, events: Sequence[AuditEvent], uses: Sequence[RulingId]) -> bool:
         self._pulse.tell(f"{' › '.join(self.path)}: {call.tool} {summary_of(call)}")
         if self._lapsed():

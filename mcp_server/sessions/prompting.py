@@ -28,6 +28,7 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.standing import Standing
 from mcp_server.sessions.work import Work
 from mcp_server.store.ids import mint
+from mcp_server.store.protocol import Lease
 
 
 class Prompting:
@@ -102,8 +103,8 @@ class Prompting:
         )
         await self._opened(prompt, (events.prompted(now, prompt, tool_of(prompt), "opened"),))
 
-    async def _opened(self, prompt: Prompt, happened: Sequence[AuditEvent]) -> None:
-        await self._deployment.store.add_prompt(prompt, happened)
+    async def _opened(self, prompt: Prompt, happened: Sequence[AuditEvent], lease: Lease | None = None) -> None:
+        await self._deployment.store.add_prompt(prompt, happened, lease=lease)
         self._lapses_at = 0.0
         self._open_ones[prompt.id] = prompt
         self._changed(prompt)
@@ -125,7 +126,7 @@ class Prompting:
             background=work.background,
         )
         opened = events.prompted(now, prompt, work.call.tool, "opened")
-        await self._opened(prompt, (*happened, opened))
+        await self._opened(prompt, (*happened, opened), work.lease)
         return prompt.id
 
     async def show(self, prompt_id: PromptId) -> Prompt | None:

@@ -9,6 +9,7 @@ from mcp_server.policy.values import Request, ToolCall
 from mcp_server.policy.verdicts import RulingId
 from mcp_server.records import AuditEvent, CallEnded, PromptId, QuestionSubject, RunId, RunRecord, SessionRecord
 from mcp_server.sessions.standing import Standing
+from mcp_server.store.protocol import Lease
 from mcp_server.tools.base import Tool, ToolContext, ToolResult, ToolSpec
 
 
@@ -32,6 +33,8 @@ class Work:
     session: SessionRecord
     call: ToolCall
     journal: Journal
+    lease: Lease | None = None
+    """What its run is held by. None for a client's own call."""
     run: RunRecord | None = None
     """The run whose model made it; None for a client's own call."""
     looping: bool = False

@@ -164,7 +164,12 @@ class Store(PromisedCalls, Protocol):
         ...
 
     # prompts
-    async def add_prompt(self, prompt: Prompt, events: Sequence[AuditEvent] = ()) -> None: ...
+    async def add_prompt(self, prompt: Prompt, events: Sequence[AuditEvent] = (), *, lease: Lease | None = None) -> None:
+        """`lease`: for a call of that run; raises `LeaseLost` where it is held no more, so that nobody is asked a second time for what
+        another process has asked and been answered.
+        """
+        ...
+
     async def prompt(self, prompt_id: str, principal: str) -> Prompt | None: ...
     async def prompts(
         self,

@@ -115,16 +115,27 @@ def release(connection: sqlite3.Connection, lease: Lease) -> None:
     )
 
 
-def check_lease(connection: sqlite3.Connection, run: RunRecord, lease: Lease) -> None:
-    """Raises `LeaseLost` unless the run is still held with that very fence, `StoreError` where `run` would wake one that has ended."""
+def check_held(connection: sqlite3.Connection, lease: Lease) -> int:
+    """Is the run held with that very fence? Returns whether it has ended.
+
+    Raises:
+        LeaseLost: It is not.
+    """
     row = first(
         connection,
         "SELECT final FROM runs WHERE id = :id AND owner = :owner AND fence = :fence",
         {"id": lease.run_id, "owner": lease.owner, "fence": lease.fence},
     )
-    if row is None or lease.run_id != run.id:
+    if row is None:
+        raise LeaseLost(f"run {lease.run_id} is another process's now; nothing was written")
+    return row[0]
+
+
+def check_lease(connection: sqlite3.Connection, run: RunRecord, lease: Lease) -> None:
+    """Raises `LeaseLost` unless the run is still held with that very fence, `StoreError` where `run` would wake one that has ended."""
+    if lease.run_id != run.id:
         raise LeaseLost(f"run {run.id} is another process's now; nothing was written")
-    if row[0] and run.state not in FINAL:
+    if check_held(connection, lease) and run.state not in FINAL:
         raise StoreError(f"run {run.id} has ended and cannot be {run.state} again; nothing was written")
 
 

@@ -176,8 +176,10 @@ class SqliteStore(SqlitePromised, Store):
 
     # prompts
 
-    async def add_prompt(self, prompt: Prompt, events: Sequence[AuditEvent] = ()) -> None:
+    async def add_prompt(self, prompt: Prompt, events: Sequence[AuditEvent] = (), *, lease: Lease | None = None) -> None:
         def work(connection: sqlite3.Connection) -> None:
+            if lease is not None:
+                run_rows.check_held(connection, lease)
             prompt_rows.add(connection, prompt)
             audit_rows.append(connection, events)
 

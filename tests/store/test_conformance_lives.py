@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from mcp_server.errors import LeaseLost
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import (
     Change,
@@ -217,3 +218,17 @@ async def test_room_that_a_tree_took_is_free_again(handles: Handles) -> None:
     await handles.one.forget_tree(ROOT.id)
     assert full > before + 400_000
     assert await handles.two.used_bytes() < before + 100_000
+
+
+async def test_a_prompt_for_a_call_is_not_opened_by_one_who_has_lost_the_run(handles: Handles) -> None:
+    await _family(handles.one)
+    await handles.one.add_run(RUN, ())
+    lost = await handles.one.claim(RUN.id, owner="a", now=1.0, seconds=1.0)
+    held = await handles.two.claim(RUN.id, owner="b", now=10.0, seconds=30.0)
+    assert lost is not None
+    assert held is not None
+    with pytest.raises(LeaseLost):
+        await handles.one.add_prompt(a_prompt(CHILD, "late"), (an_event(CHILD),), lease=lost)
+    assert (await handles.two.prompts(), await handles.two.audit_log()) == ((), ())
+    await handles.two.add_prompt(a_prompt(CHILD, "in time"), (an_event(CHILD),), lease=held)
+    assert [prompt.id for prompt in await handles.one.prompts()] == ["in time"]
