@@ -144,7 +144,8 @@ def _by_mode(authority: Authority, permission: str, region: str, value: PathValu
         return Said(action=Action.ALLOW, because=f"{because}allows it", closings=closings)
     asks = (AskRef(owner=rulings.SILENCE, rule=permission),)
     action = _asked(authority, permission, region, asks)
-    return Said(action=action, because=f"{because}asks", closings=closings, asks=asks if action is Action.ASK else ())
+    words = "asks" if action is not Action.DENY else "denies what would ask" if authority.may_ask else "asks, which nobody could answer"
+    return Said(action=action, because=f"{because}{words}", closings=closings, asks=asks if action is Action.ASK else ())
 
 
 def _mode_allows(authority: Authority, permission: str, value: PathValue | PlainValue) -> bool:

@@ -109,3 +109,9 @@ async def test_what_git_may_not_write_of_the_repository_is_asked_for_as_a_whole(
     async with connect(world, NEAR, flags=EDITS) as connected:
         told = await ran(connected, command="git checkout -b other")
     assert f'"may_write": ["{world.workspace}/.git"]' in told
+
+
+async def test_a_mode_that_never_asks_is_not_said_to_ask(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files={"build.sh": "echo x > made\n"}, settings=ALLOWED)
+    async with connect(world, NEAR, flags=Flags(mode="dontAsk")) as connected:
+        assert "mode dontAsk denies what would ask" in await ran(connected, command="sh build.sh")
