@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections import Counter
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,28 +144,30 @@ def serving(server: Against, folder: Path) -> Generator[str]:
     }
     own = [sys.executable, "-m", "mcp_server", "serve", "--http", "127.0.0.1:0", "--workspace", folders["workspace"]]
     other = [sys.executable, "-m", "tests.conformance.fixture", str(folder / "fixture")]
-    with (folder / "errors.log").open("w+", encoding="utf-8") as errors:
-        process = subprocess.Popen(
-            own if server == "remit serve" else other, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
-        )
-        try:
-            yield _url(process, server, folder / "errors.log")
-        finally:
-            process.terminate()
-            process.wait(20)
-            if process.stdout is not None:
-                process.stdout.close()
+    process = subprocess.Popen(
+        own if server == "remit serve" else other, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    assert process.stdout is not None
+    lines: list[str] = []
+    try:
+        url = _url(process.stdout, lines)
+        # What it logs from now on is kept too, so that it never waits for a reader.
+        reader = threading.Thread(target=lines.extend, args=(process.stdout,))
+        reader.start()
+        yield url
+    finally:
+        process.terminate()
+        process.wait(20)
+    reader.join(20)
+    process.stdout.close()
 
 
-def _url(process: "subprocess.Popen[str]", server: Against, log: Path) -> str:
+def _url(output: Iterable[str], lines: list[str]) -> str:
     """The fixture prints it; `remit serve` logs it."""
-    if server == "fixture":
-        assert process.stdout is not None
-        url = process.stdout.readline().strip()
-        assert url, log.read_text("utf-8")
-        return url
-    while process.poll() is None:
-        for line in log.read_text("utf-8").splitlines():
-            if '"url"' in line:
-                return str(json.loads(line)["url"])
-    raise AssertionError(log.read_text("utf-8"))
+    for line in output:
+        lines.append(line)
+        if line.startswith("http://"):
+            return line.strip()
+        if '"url"' in line:
+            return str(json.loads(line)["url"])
+    raise AssertionError("".join(lines))
