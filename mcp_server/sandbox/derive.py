@@ -72,7 +72,7 @@ def profile_for(
         visible=visible,
         writable=writable,
         protected=protected,
-        hidden=drawing.hidden(visible, found),
+        hidden=drawing.hidden((*visible, *writable), found),
         unheld=(*drawing.unheld(writable), *found.problems),
         network=network,
         why_network=why_network,
@@ -267,10 +267,10 @@ class _Drawing:
         if any(closes_below(rule, permission, path, below) for layer in self.authority.layers for rule in heard(layer)):
             yield below
 
-    def hidden(self, visible: tuple[Place, ...], found: _Found) -> tuple[Place, ...]:
-        """Secrets, and what `read` denies or asks."""
+    def hidden(self, shown: tuple[Place, ...], found: _Found) -> tuple[Place, ...]:
+        """Secrets, and what `read` denies or asks in what is shown: what may be written can be read too."""
         places = [Place(path=path, because="it holds secrets") for path in self.ground.secrets]
-        roots = [place.path for place in visible]
+        roots = [place.path for place in shown]
         named = [path for root in roots for path in self._closed_reads(root)]
         for path in dict.fromkeys((*named, *found.paths)):
             said = (self._reads(each) for each in self._asked_of(path, "read"))
@@ -278,8 +278,8 @@ class _Drawing:
             if because is not None and any(within(path, root) for root in roots):
                 places.append(Place(path=path, because=because))
         named = (place for place in _once(places) if self._named_with("read", place.path, self.approval.read))
-        shown = {place.path for place in named if self._reads(place.path)[0]}
-        return tuple(place for place in _once(places) if place.path not in shown)
+        lifted = {place.path for place in named if self._reads(place.path)[0]}
+        return tuple(place for place in _once(places) if place.path not in lifted)
 
     def _closed_reads(self, root: str) -> list[str]:
         literals = [literal(closing.rule) for closing in self.said("read", root).closings]

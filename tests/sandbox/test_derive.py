@@ -176,6 +176,11 @@ def test_sockets_of_agents_are_not_named_in_the_environment() -> None:
     assert profile.environment == {"PATH": "/bin"}
 
 
+def test_what_a_rule_opens_to_writing_hides_its_secrets_too() -> None:
+    profile = Scene(chain=(rules("edit /data/* allow"),), mode=Mode.BYPASS, files=("/data/.env",)).profile()
+    assert (profile.access("/data/a"), profile.access("/data/.env")) == (Access.WRITE, Access.HIDDEN)
+
+
 def test_a_child_has_no_more_than_its_parent() -> None:
     profile = Scene(chain=(rules("edit * deny", "webfetch * deny"), rules("* * allow"))).profile()
     assert (profile.read_only, profile.network) == (True, False)
