@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import anyio
@@ -59,6 +58,8 @@ from mcp_server.tools.web.wires import Wires
 log = structlog.get_logger(__name__)
 
 STORE_FILE = "remit.db"
+SETTLED = 3.0
+"""Seconds after its start within which a server has its client's first requests to answer, and does nothing that can wait."""
 HARMLESS = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ")
 """What a tool's processes get of the server's environment. Everything else may be a secret."""
 
@@ -150,7 +151,13 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     group.start_soon(parts.looks.run)
     parts.supervisor.aside(parts.tidy)
     if parts.deployment.enclosing is not None:
-        group.start_soon(partial(to_thread.run_sync, parts.deployment.enclosing.prepare, abandon_on_cancel=True))
+        group.start_soon(_prepare, parts.deployment.enclosing)
+
+
+async def _prepare(enclosing: Enclosing) -> None:
+    """Try the sandbox, once the client has had time to connect. A line that comes sooner tries it itself."""
+    await anyio.sleep(SETTLED)
+    await to_thread.run_sync(enclosing.prepare, abandon_on_cancel=True)
 
 
 @asynccontextmanager

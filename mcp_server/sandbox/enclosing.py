@@ -86,7 +86,7 @@ class Enclosing:
     def words(self) -> tuple[str, ...]:
         """What lines run in, as far as it is known by now."""
         found: Sandbox | None = self.__dict__.get("_sandbox")
-        return ("the sandbox is being tried on this machine; ask again",) if found is None else found.words()
+        return ("the sandbox has not been tried on this machine yet; ask again",) if found is None else found.words()
 
     def prepare(self) -> None:
         """When a server starts: take away what a crash left and temporary folders that nobody has used for long, and try what there is.

@@ -63,7 +63,7 @@ class ClientCall:
     """When its client last looked at it by its handle. Seconds since the epoch."""
     begun: bool = False
     """It was permitted and started."""
-    writing: anyio.Lock = field(default_factory=anyio.Lock)
+    writing: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True))
     """Held while its beginning or end, or the promise, is written: each must know of the other."""
 
 

@@ -48,7 +48,7 @@ class Gate:
         if earlier is not None:
             return await self._told(work, seen, earlier)
         prepared = await self._preparing.prepare(work, seen)
-        if isinstance(prepared, CallEnded) or prepared.tool.spec.waits or prepared.tool.spec.by_ownership:
+        if isinstance(prepared, CallEnded) or prepared.spec.waits or prepared.spec.by_ownership:
             return await self._decided(work, seen, prepared)
         async with self._places.place(work.session.root_id) as waited:
             if waited:  # what holds now is what counts
@@ -87,7 +87,7 @@ class Gate:
         """Write down what is decided, with the use of what it rests on, before anything is done. Prepared: the call may run now, as
         this. None: a ruling that it rests on is gone; decide again.
         """
-        verdict = seen.verdict(prepared.requests, by_ownership=prepared.tool.spec.by_ownership)
+        verdict = seen.verdict(prepared.requests, by_ownership=prepared.spec.by_ownership)
         event = seen.decision(work, verdict)
         match verdict.action:
             case Action.DENY:

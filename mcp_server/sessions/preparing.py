@@ -16,6 +16,7 @@ from mcp_server.sessions.lending import context_of
 from mcp_server.sessions.looking import Look
 from mcp_server.sessions.models.base import MALFORMED
 from mcp_server.sessions.work import AnyTool, Foreseeing, SessionContext, Work
+from mcp_server.tools.base import ToolSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class Prepared:
     """A call that makes sense."""
 
     tool: AnyTool
+    spec: ToolSpec
+    """The tool's, as it is for this call: `task`'s is made anew from the files each time."""
     arguments: BaseModel
     context: SessionContext
     requests: tuple[Request, ...]
@@ -46,9 +49,9 @@ class Preparing:
             return refusals.failed(
                 work.call, f"`{work.call.tool}` needs a JSON object of arguments; what came was none, and nothing was done"
             )
-        context = context_of(self._deployment, work, look)
+        context, spec = context_of(self._deployment, work, look), tool.spec
         try:
-            arguments = tool.spec.arguments.model_validate(dict(work.call.arguments))
+            arguments = spec.arguments.model_validate(dict(work.call.arguments))
             requests = tool.requests(arguments, context)
             if isinstance(tool, Foreseeing):
                 await tool.foresee(arguments, context)
@@ -58,7 +61,7 @@ class Preparing:
             return refusals.failed(work.call, str(error))
         if work.looping:
             requests = (*requests, Request(permission="doom_loop", values=(PlainValue(text=work.call.tool),)))
-        return Prepared(tool=tool, arguments=arguments, context=context, requests=requests)
+        return Prepared(tool=tool, spec=spec, arguments=arguments, context=context, requests=requests)
 
 
 def permitted(prepared: Prepared, look: Look, verdict: Verdict) -> Prepared:

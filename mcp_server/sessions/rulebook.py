@@ -96,6 +96,9 @@ class FileRules(Answers):
         self._workspace = workspace
         self._places = places
         self._flags = flags
+        # Links in the person's and the operator's folders are followed when they are read, so they are here; a workspace's never are.
+        followed, plain = (places.managed, places.config), (workspace / ".remit", places.state / "trust")
+        self._looked_at = (*((str(folder), True) for folder in followed), *((str(folder), False) for folder in plain))
         self._stamp = self._stamped()
         self._edition = self._read()
 
@@ -129,12 +132,9 @@ class FileRules(Answers):
         return Edition(settings=settings, agents=load_agents(places=self._places, settings=settings))
 
     def _stamped(self) -> Stamp:
-        # Links in the person's and the operator's folders are followed when they are read, so they are here; a workspace's never are.
         seen: list[Seen] = []
-        for folder in (self._places.managed, self._places.config):
-            _look(str(folder), DEEP, seen, follow=True)
-        for folder in (self._workspace / ".remit", self._places.state / "trust"):
-            _look(str(folder), DEEP, seen, follow=False)
+        for folder, follow in self._looked_at:
+            _look(folder, DEEP, seen, follow=follow)
         return tuple(seen)
 
 

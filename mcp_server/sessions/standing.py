@@ -29,6 +29,8 @@ class Standing:
     members: tuple[Member, ...]
     commons: Commons
     definitions: Mapping[str, AgentDefinition]
+    rulebook: Rulebook
+    """As it stood at the look that this was made by."""
     rulings: tuple[RulingRecord, ...]
     """Those that stand now, of the whole chain."""
 
@@ -61,6 +63,7 @@ async def standing_of(deployment: Deployment, session: SessionRecord) -> Standin
         members=tuple(member_of(rulebook, record, definitions, deployment.outputs) for record in records),
         commons=_commons(rulebook, records, session.workspace),
         definitions=definitions,
+        rulebook=rulebook,
         rulings=rulings,
     )
 

@@ -232,9 +232,8 @@ class Supervisor:
         self._deployment.asks.drop(run.session_id)
         for prompt in await self._deployment.store.prompts(session_id=run.session_id, state=PromptState.OPEN):
             await self.prompting.close(prompt, PromptState.WITHDRAWN, f"the run that asked has ended ({run.state.value})")
-        definitions = self._deployment.rulebook.definitions(run.workspace)
         for child in await self._deployment.store.children(run.session_id):
-            known = definitions.get(child.agent)
+            known = self._deployment.rulebook.definitions(run.workspace).get(child.agent)
             outlives = known is not None and known.on_parent_end == "keep" and run.state is not RunState.CANCELLED
             if not outlives:
                 await self.cancel(child.id, "the end of its parent")

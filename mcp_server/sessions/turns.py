@@ -61,7 +61,7 @@ class Turns:
         definition = standing.definition
         if definition is None:
             raise ModelNotConfigured(f"agent `{session.agent}`: {GONE}; define it again, or start another agent")
-        rulebook = self._deployment.rulebook.pinned()
+        rulebook = standing.rulebook
         model = rulebook.model(definition)
         if model is None:
             raise ModelNotConfigured(
@@ -90,7 +90,7 @@ class Turns:
     def offers(self, standing: Standing) -> tuple[ToolOffer, ...]:
         """The tools that the session's model is shown. Being shown a tool permits nothing."""
         current = authority(standing.members, standing.commons, ())
-        return tuple(self._offer(tool.spec) for tool in self._shown(standing, current))
+        return tuple(self._offer(spec) for spec in self._shown(standing, current))
 
     def _offer(self, spec: ToolSpec) -> ToolOffer:
         made = self._offers.get(spec.name)
@@ -100,13 +100,10 @@ class Turns:
             )
         return made
 
-    def _shown(self, standing: Standing, current: Authority) -> Sequence[AnyTool]:
+    def _shown(self, standing: Standing, current: Authority) -> Sequence[ToolSpec]:
         definition, narrowed = standing.definition, standing.session.narrowed
         named = definition.tools if definition else ()
-        return [
-            tool
-            for name, tool in self._tools.items()
-            if (named is None or name in named)
-            and (narrowed is None or name in narrowed)
-            and (tool.spec.by_ownership or not wholly_denied(current, permission_of(name)))
+        specs = [
+            tool.spec for name, tool in self._tools.items() if (named is None or name in named) and (narrowed is None or name in narrowed)
         ]
+        return [spec for spec in specs if spec.by_ownership or not wholly_denied(current, permission_of(spec.name))]

@@ -60,8 +60,8 @@ def goes_on(connection: sqlite3.Connection, session_id: str) -> bool:
 def busy_children(connection: sqlite3.Connection, session_id: str) -> int:
     """How many of the session's children have a run that has not ended."""
     query = (
-        "SELECT count(*) FROM sessions AS child WHERE child.parent_id = :id "
-        "AND EXISTS (SELECT 1 FROM runs WHERE runs.session_id = child.id AND runs.final = 0)"
+        "SELECT count(DISTINCT child.id) FROM runs CROSS JOIN sessions AS child ON child.id = runs.session_id "
+        "WHERE runs.final = 0 AND child.parent_id = :id"
     )
     found = first(connection, query, {"id": session_id})
     return 0 if found is None else found[0]

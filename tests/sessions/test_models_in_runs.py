@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import anyio
 from starlette.responses import Response
 
 from mcp_server.policy.verdicts import SessionId
+from mcp_server.principal import LOCAL
 from mcp_server.records import ModelTurn
-from tests.behaviour.stories import NEAR, agent, bounded, content_of, errand
-from tests.behaviour.world import World, connect, make_world
+from tests.behaviour.stories import LONG, NEAR, agent, bounded, content_of, errand
+from tests.behaviour.world import LOOK, Connected, World, connect, make_world
 from tests.models.wire_forms import OUT, PLAIN, READ, WRITTEN, Anthropic, Compatible, Form, Given, OpenAIChat
 from tests.models.wire_server import WireServer, wire_server
 
@@ -102,3 +104,25 @@ async def test_a_refusal_ends_the_run_and_nobody_else_is_asked(tmp_path: Path) -
             report = content_of(await bounded(connected.call("task", **errand("reader"))))
     assert (report["state"], len(server.bodies)) == ("error", 1)
     assert report["error"] == "the provider held the answer back: its model refused: I will not."
+
+
+async def test_a_session_is_named_for_its_first_task_only(tmp_path: Path) -> None:
+    form = Compatible()
+    answers = [form.answer(Given(text="Done."), stream=False) for _ in range(6)]
+    async with wire_server(*answers) as server:
+        world = world_of(tmp_path, server, form, agents={})
+        async with connect(world, NEAR) as connected:
+            await bounded(connected.call("task", **errand("reader", "the first")))
+            await until_named(connected)
+            for prompt in ("the second", "the third"):
+                await bounded(connected.call("task", **errand("reader", prompt)))
+        assert len(server.bodies) == 4  # a turn for each task, and the name
+
+
+async def until_named(connected: Connected) -> None:
+    """Nobody waits for a name but this test."""
+    with anyio.fail_after(LONG):
+        while True:
+            if any(session.title for session in await connected.store.sessions(LOCAL.key) if session.parent_id is None):
+                return
+            await anyio.sleep(LOOK)

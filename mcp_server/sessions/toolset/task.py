@@ -98,7 +98,7 @@ class Task:
         standing = context.standing
         errand = self._errand(arguments, context)
         record = child_record(standing, context.call, errand, 0.0)
-        child = bare_member(self._deployment.rulebook.pinned(), record, standing.definitions)
+        child = bare_member(standing.rulebook, record, standing.definitions)
         new = widening(standing.members, child, standing.commons)
         handed = tuple(str(record.ruling.rule) for record in errand.inherited)
         return (Request(permission="task", values=(SpawnValue(text=errand.agent.name, widening=new, handed=handed),)),)
@@ -117,7 +117,7 @@ class Task:
         else:
             run_id = await resume_child(self._deployment, context.standing, context.call, arguments.task_id, errand)
         self._supervisor.kick(run_id)
-        root = context.standing.session
+        root = context.standing.records[-1]  # as it is stored now: a connection's own record is of when it was opened
         if root.parent_id is None and not root.title:
             self._supervisor.aside(partial(name_session, self._deployment, root, arguments.prompt))
         if not errand.background:
