@@ -4,12 +4,14 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import anyio
 import pytest
 
 from mcp_server.records import RunState
 from mcp_server.store.protocol import LONGEST_LEASE
 from tests.behaviour.server_process import short_leases
 from tests.behaviour.stories import (
+    LONG,
     NEAR,
     TEAM,
     agent,
@@ -221,3 +223,18 @@ async def test_tools_beyond_the_limit_wait_for_their_turn_and_all_run(tmp_path: 
         result = await bounded(until_ended(connected, content_of(started)["task_id"]))
     assert state_of(result) == "completed"
     assert (log().count("begun"), log().count("ended")) == (5, 5)
+
+
+async def test_a_storm_of_cancels_ends_each_run_once(tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={"general": HELD}, settings={"limits": {"children": 16}})
+    async with connect(world, NEAR) as connected:
+        started = [await bounded(connected.call("task", **errand("general", f"{n}", background=True))) for n in range(12)]
+        ids = [content_of(one)["task_id"] for one in started]
+        with anyio.fail_after(LONG):
+            async with anyio.create_task_group() as group:
+                for task_id in ids * 5:
+                    group.start_soon(lambda task_id=task_id: connected.call("task_cancel", task_id=task_id))
+        results = [await bounded(connected.call("task_status", task_id=task_id)) for task_id in ids]
+        ends = [event.ref for event in await connected.audit() if event.kind == "run" and event.outcome == "cancelled"]
+    assert [state_of(result) for result in results] == ["cancelled"] * 12
+    assert len(ends) == len(set(ends)) == 12

@@ -12,16 +12,11 @@ PAGE = Path(__file__).parents[2] / "docs" / "campaigns.md"
 WRITTEN = 200
 """Runs from which on a campaign is worth keeping."""
 
-HEAD = """
-## Servers that die
+HEADING = "## Servers that die"
+"""Of the section that holds the table."""
 
-Servers are killed with signal 9, or stopped for longer than their lease: at chosen and at random writes to the store, in model calls,
-in tool calls, and while they wait; others go on. Every step of the table of a run's states is met on both sides of its write. Wrong
-would be: a run that does not end as it should, a tool that runs twice, an answer that is lost or asked for again, a gap in the audit.
-
-| date | command | seed | tried | wrong |
-|---|---|---|---|---|
-"""
+RULE = "|---|---|---|---|---|\n"
+"""Below a table's head; new rows come right after it."""
 
 
 def main() -> None:
@@ -45,8 +40,9 @@ def _words(tally: Tally) -> str:
 
 def _write_down(runs: int, seed: int, tally: Tally) -> None:
     row = f"| {time.strftime('%Y-%m-%d')} | `python -m tests.faults {runs} {seed}` | {seed} | {_words(tally)} | {len(tally.wrong)} |\n"
-    text = PAGE.read_text("utf-8")
-    PAGE.write_text(text + ("" if HEAD in text else HEAD) + row, "utf-8")
+    before, heading, section = PAGE.read_text("utf-8").partition(HEADING)
+    head, rule, rows = section.partition(RULE)
+    PAGE.write_text(f"{before}{heading}{head}{rule}{row}{rows}", "utf-8")
 
 
 if __name__ == "__main__":
