@@ -13,6 +13,7 @@ COMMANDS = {
     "cancel": "mcp_server.cli.cancel:cancel",
     "logs": "mcp_server.cli.following:logs",
     "approvals": "mcp_server.cli.approvals:approvals",
+    "console": "mcp_server.cli.console:console",
     "rulings": "mcp_server.cli.rulings:rulings",
     "trust": "mcp_server.cli.trust:trust",
     "audit": "mcp_server.cli.audit:audit",

@@ -9,10 +9,12 @@ The one module of this room that knows platforms.
 import os
 import secrets
 import sys
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TextIO
+
+import anyio
 
 from mcp_server.cli.table import safe
 from mcp_server.errors import RemitError
@@ -22,6 +24,9 @@ ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
 
 LENGTH = 5
 """About 25 bits: short to type, and one try is all there is."""
+
+OUT_OF_SIGHT = 1.0
+"""Seconds between two looks whether a command that was put into the background is in front again."""
 
 
 class NobodyThere(RemitError):
@@ -49,6 +54,19 @@ class Terminal:
         self.writes.write(safe(text))
         self.writes.flush()
         return self.reads.readline().strip()
+
+    async def presses(self) -> AsyncGenerator[None]:
+        """Each time the person presses Enter. Ends with the input; on Windows, whose consoles cannot be waited for, at once."""
+        if sys.platform == "win32":
+            return
+        while True:
+            await anyio.wait_readable(self.reads.fileno())
+            if not _in_front(self.reads):
+                await anyio.sleep(OUT_OF_SIGHT)
+            elif self.reads.readline():
+                yield
+            else:
+                return
 
     def confirm(self, deed: str) -> None:
         """Let the person type a fresh code back, once.

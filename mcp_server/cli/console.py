@@ -1,0 +1,40 @@
+"""`remit console`: the inbox in a browser on this machine, opened by a link that only the person's terminal shows."""
+
+import os
+import sys
+from functools import partial
+
+import anyio
+import click
+
+from mcp_server.cli.logs import log_to
+from mcp_server.cli.state import ME, with_store
+from mcp_server.cli.terminal import Terminal, terminal
+from mcp_server.gateway.console import Console, listen, serve_console
+from mcp_server.store.protocol import Store
+
+
+@click.command()
+@click.option("--port", default=0, type=click.IntRange(0, 65535), metavar="PORT", help="The port on loopback.  [a free one]")
+def console(port: int) -> None:
+    """Answer what agents ask in a browser. Needs your terminal: the link that opens it is shown there, and works once."""
+    log_to(sys.stderr, "error", os.environ)
+    with terminal() as person:
+        with_store(partial(_serve, person, port, os.path.expanduser("~")))
+
+
+async def _serve(person: Terminal, port: int, home: str, store: Store) -> None:
+    sock = listen(port)
+    taken = int(sock.getsockname()[1])
+    opened = Console(store=store, principal=ME, home=home)
+    person.say(f"The console is on this machine alone. Open this link in your browser:\n\n  {opened.link(taken)}\n")
+    person.say("It works once, within 10 minutes. Enter shows another link, Ctrl-C ends the console.")
+    async with anyio.create_task_group() as group:
+        group.start_soon(_give_links, person, opened, taken)
+        await serve_console(opened, sock)
+        group.cancel_scope.cancel()
+
+
+async def _give_links(person: Terminal, opened: Console, port: int) -> None:
+    async for _ in person.presses():
+        person.say(f"\n  {opened.link(port)}\n")

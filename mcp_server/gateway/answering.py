@@ -1,0 +1,115 @@
+"""From what a page's form sent to an answer that counts. What does not count is told, and kept in the audit."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import structlog
+
+from mcp_server.gateway.cards import WORDS_CHARS
+from mcp_server.policy.verdicts import SessionId
+from mcp_server.records import Answer, ApprovalSubject, AuditEvent, BudgetSubject, Choice, Prompt, PromptState, Question, QuestionSubject
+from mcp_server.sessions import events
+from mcp_server.sessions.answers import close_with
+from mcp_server.sessions.prompting import tool_of
+from mcp_server.store.protocol import Store
+
+log = structlog.get_logger("gateway")
+
+CHANNEL = "console"
+
+MOST_REFUSED = 1000
+"""Refused answers that one console writes to the audit. What is beyond is only logged: a flood must not fill the disk."""
+
+Sent = Mapping[str, Sequence[str]]
+"""A form's fields, each with all its values."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotCounted:
+    """An answer that changes nothing, and why."""
+
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Answering:
+    """Takes answers for one person."""
+
+    store: Store
+    principal: str
+    refused: int = field(default=0)
+
+    async def answer(self, prompt: Prompt, sent: Sent, *, at: float) -> NotCounted | None:
+        """Close the prompt. None: done. The first answer counts, wherever it is given."""
+        read = answer_in(prompt, sent, by=self.principal, at=at)
+        if isinstance(read, Answer):
+            if await close_with(self.store, prompt, read):
+                return None
+            read = NotCounted("it was not open any more; nothing was changed")
+        await self.refuse(read.reason, at=at, prompt=prompt, by=self.principal)
+        return read
+
+    async def refuse(self, reason: str, *, at: float, prompt: Prompt | None = None, ref: str = "", by: str = "") -> None:
+        """Keep that an answer was refused. `by` is empty where nobody knows who sent it."""
+        self.refused += 1
+        log.warning("an answer was refused", reason=reason, ref=prompt.id if prompt else ref[:64])
+        if self.refused > MOST_REFUSED:
+            return
+        outcome = f"an answer through the console was refused: {reason}"
+        if prompt is not None:
+            event = events.prompted(at, prompt, tool_of(prompt), outcome, by=by)
+        else:
+            event = AuditEvent(
+                at=at,
+                kind="prompt",
+                principal=self.principal,
+                session_id=SessionId(""),
+                session_path=(),
+                ruled_by=by,
+                outcome=outcome,
+                ref=ref[:64],
+            )
+        await self.store.audit((event,))
+
+
+def answer_in(prompt: Prompt, sent: Sent, *, by: str, at: float) -> Answer | NotCounted:
+    """The answer that a form holds, if the prompt offers it."""
+    if prompt.state is not PromptState.OPEN:
+        return NotCounted("it was not open any more; nothing was changed")
+    if _one(sent, "digest") != prompt.digest:
+        return NotCounted("it answers another call than this prompt shows")
+    match prompt.subject:
+        case ApprovalSubject() as subject:
+            choice = _chosen(sent, [offer.choice for offer in subject.offers])
+        case BudgetSubject():
+            choice = _chosen(sent, [Choice.ALLOW_ONCE, Choice.DENY])
+        case QuestionSubject() as subject:
+            answers = [_answered(question, number, sent) for number, question in enumerate(subject.questions)]
+            if not all(answers):
+                return NotCounted("not every question is answered")
+            return Answer(choice=None, words=json.dumps(answers, ensure_ascii=False), by=by, channel=CHANNEL, at=at)
+    if choice is None:
+        return NotCounted("this prompt does not offer that answer")
+    return Answer(choice=choice, words=_one(sent, "words")[:WORDS_CHARS].strip(), by=by, channel=CHANNEL, at=at)
+
+
+def _one(sent: Sent, name: str) -> str:
+    """The field's only value; empty where it has none or several."""
+    values = sent.get(name, ())
+    return values[0] if len(values) == 1 else ""
+
+
+def _chosen(sent: Sent, offered: Sequence[Choice]) -> Choice | None:
+    given = _one(sent, "choice")
+    return next((choice for choice in offered if choice.value == given), None)
+
+
+def _answered(question: Question, number: int, sent: Sent) -> list[str]:
+    """Labels and own words; empty where there is no answer that the question allows."""
+    places = {str(place): option.label for place, option in enumerate(question.options)}
+    given = sent.get(f"answer_{number}", ())
+    if any(place not in places for place in given) or (len(given) > 1 and not question.multiple):
+        return []
+    own = _one(sent, f"own_{number}")[:WORDS_CHARS].strip()
+    return [*(places[place] for place in given), *([own] if own else [])]

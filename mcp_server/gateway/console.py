@@ -1,0 +1,228 @@
+"""The console: a person's inbox in a browser on the same machine. Works on the store alone, whether or not a server runs."""
+
+import os
+import signal
+import socket
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qs
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
+
+from mcp_server.errors import ConfigError, Fault
+from mcp_server.gateway.access import Access, Visit, same_key
+from mcp_server.gateway.answering import Answering, NotCounted, Sent
+from mcp_server.gateway.cards import card
+from mcp_server.gateway.frame import page, turned_away
+from mcp_server.gateway.guarding import Guarded, names_of
+from mcp_server.gateway.html import el
+from mcp_server.gateway.inbox import Inbox, inbox_page
+from mcp_server.store.protocol import Store
+
+HOST = "127.0.0.1"
+COOKIE = "remit_console"
+STATIC = {"console.css": "text/css", "console.js": "text/javascript"}
+FILES = Path(__file__).parent / "static"
+
+BODY_BYTES = 64 * 1024
+"""Of one form: a few answers in own words fit."""
+
+DRAIN_SECONDS = 1
+"""For requests under way when the console ends; a page's stream never ends by itself."""
+
+NO_LINK = "Open the link that `remit console` printed in your terminal. It works once; press Enter there for another one."
+FORGED = "the form does not belong to this browser's visit"
+
+
+@dataclass(slots=True, kw_only=True)
+class Console:
+    """The pages of one person, and who may see them."""
+
+    store: Store
+    principal: str
+    clock: Callable[[], float] = time.time
+    home: str = ""
+    access: Access = field(init=False)
+    inbox: Inbox = field(init=False)
+    answering: Answering = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.access = Access(clock=self.clock)
+        self.inbox = Inbox(store=self.store, principal=self.principal, home=self.home, clock=self.clock)
+        self.answering = Answering(store=self.store, principal=self.principal)
+
+    @property
+    def door(self) -> str:
+        """The first part of every path."""
+        return self.access.door
+
+    def link(self, port: int) -> str:
+        """A new link, good once."""
+        return f"http://{HOST}:{port}/{self.door}/open?token={self.access.invite()}"
+
+    def visit(self, request: Request) -> Visit | None:
+        """Whose request it is."""
+        return self.access.visit(request.cookies.get(COOKIE))
+
+    # ---- pages ----------------------------------------------------------------------------------
+
+    async def open(self, request: Request) -> Response:
+        """Exchange a link's token for a cookie."""
+        cookie = self.access.enter(request.query_params.get("token", ""))
+        if cookie is None:
+            return turned_away(NO_LINK)
+        answer = RedirectResponse(f"/{self.door}/", 303)
+        answer.set_cookie(COOKIE, cookie, path=f"/{self.door}/", httponly=True, samesite="strict")
+        return answer
+
+    async def show_inbox(self, _request: Request, visit: Visit) -> Response:
+        """Every open prompt."""
+        return page("Inbox", self.door, "", *await inbox_page(self.inbox, self.door, visit.form_key))
+
+    async def show_prompt(self, request: Request, visit: Visit) -> Response:
+        """One prompt, open or over."""
+        return await self._prompt_page(request.path_params["prompt_id"], visit)
+
+    async def answer(self, request: Request, visit: Visit, sent: Sent) -> Response:
+        """A person's answer; the browser is led to what has become of the prompt."""
+        prompt_id: str = request.path_params["prompt_id"]
+        prompt = await self.store.prompt(prompt_id, self.principal)
+        if prompt is None:
+            await self.answering.refuse("there is no such prompt", at=self.clock(), ref=prompt_id, by=self.principal)
+            return await self._prompt_page(prompt_id, visit)
+        refused = await self.answering.answer(prompt, sent, at=self.clock())
+        if isinstance(refused, NotCounted):
+            return await self._prompt_page(prompt_id, visit, note=f"Your answer did not count: {refused.reason}.", status=409)
+        return RedirectResponse(f"/{self.door}/prompts/{prompt_id}", 303)
+
+    async def _prompt_page(self, prompt_id: str, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
+        prompt = await self.store.prompt(prompt_id, self.principal)
+        back = el("p", None, el("a", {"href": f"/{self.door}/"}, "Back to the inbox"))
+        if prompt is None:
+            return page("No such prompt", self.door, "", el("h1", None, "No such prompt"), back, status=404)
+        shown = await self.inbox.shown(prompt)
+        whole = card(shown, action=f"/{self.door}/prompts/{prompt.id}", form_key=visit.form_key, note=note)
+        return page("Prompt", self.door, "", el("h1", None, "Prompt"), whole, back, status=status)
+
+    async def events(self, request: Request, _visit: Visit) -> Response:
+        """What is open, live."""
+        return StreamingResponse(self.inbox.happenings(lambda: self.visit(request) is not None), media_type="text/event-stream")
+
+    async def file(self, request: Request) -> Response:
+        """Style and script; no secret is in them."""
+        name: str = request.path_params["name"]
+        if name not in STATIC:
+            return turned_away("No such page.", 404)
+        return FileResponse(FILES / name, media_type=STATIC[name])
+
+    # ---- the way in -----------------------------------------------------------------------------
+
+    def reading(self, show: Callable[[Request, Visit], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """A page for those who came in by a link."""
+
+        async def shown(request: Request) -> Response:
+            visit = self.visit(request)
+            return turned_away(NO_LINK) if visit is None else await show(request, visit)
+
+        return shown
+
+    def writing(self, act: Callable[[Request, Visit, Sent], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
+        """A deed of theirs: their own form's, and of a size that a form has."""
+
+        async def done(request: Request) -> Response:
+            visit = self.visit(request)
+            ref = str(next(iter(request.path_params.values()), ""))
+            if visit is None:
+                await self.answering.refuse("it came from nobody who opened a link", at=self.clock(), ref=ref)
+                return turned_away(NO_LINK)
+            sent = await _form(request)
+            if sent is None:
+                return turned_away("That is no form of the console's.", 400)
+            if len(sent.get("key", ())) != 1 or not same_key(visit, sent["key"][0]):
+                await self.answering.refuse(FORGED, at=self.clock(), ref=ref)
+                return turned_away("This form is not of your visit. Load the page again.")
+            return await act(request, visit, sent)
+
+        return done
+
+
+async def _form(request: Request) -> Mapping[str, list[str]] | None:
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
+        return None
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > BODY_BYTES:
+            return None
+    try:
+        return parse_qs(body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=200)
+    except ValueError:
+        return None
+
+
+def console_app(console: Console, *, port: int) -> ASGIApp:
+    """The ASGI application, for this port of loopback."""
+
+    async def nowhere(_request: Request, _error: Exception) -> Response:
+        return turned_away(NO_LINK, 404)
+
+    routes = [
+        Route("/open", console.open),
+        Route("/static/{name}", console.file),
+        Route("/", console.reading(console.show_inbox)),
+        Route("/events", console.reading(console.events)),
+        Route("/prompts/{prompt_id}", console.reading(console.show_prompt), methods=["GET"]),
+        Route("/prompts/{prompt_id}", console.writing(console.answer), methods=["POST"]),
+    ]
+    app = Starlette(routes=[Mount(f"/{console.door}", routes=routes)], exception_handlers={404: nowhere})
+    return Guarded(app=app, hosts=names_of(port))
+
+
+def listen(port: int) -> socket.socket:
+    """A listening socket on loopback. Port 0 takes a free one.
+
+    Raises:
+        ConfigError: The port is taken.
+    """
+    try:
+        return socket.create_server((HOST, port), backlog=64)
+    except OSError as error:
+        fault = Fault(file="--port", line=None, problem=f"cannot listen on {HOST}:{port}: {error.strerror}", remedy="take another port")
+        raise ConfigError((fault,)) from error
+
+
+async def serve_console(console: Console, sock: socket.socket) -> None:
+    """Serve until SIGINT or SIGTERM. `sock`: from `listen`; closed at the end."""
+    port = int(sock.getsockname()[1])
+    config = uvicorn.Config(
+        console_app(console, port=port),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    with sock, _signals_held():
+        try:
+            await server.serve(sockets=[sock])
+        finally:
+            # Where this was cancelled, uvicorn has not come to it.
+            for listening in server.servers:
+                listening.close()
+
+
+def _signals_held() -> AbstractContextManager[object]:
+    """Uvicorn ends on a signal and then raises it again, which by default would end the process with a traceback."""
+    return anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) if os.name == "posix" else nullcontext()

@@ -1,0 +1,160 @@
+// The pages work without this; with it they are live and answer to keys. Nothing here makes markup from text.
+"use strict";
+
+const inbox = document.getElementById("inbox");
+const live = document.getElementById("live");
+const count = document.getElementById("count");
+const clear = document.getElementById("clear");
+
+// ---- times ------------------------------------------------------------------------------------
+
+function span(seconds) {
+  const units = [[86400, "d"], [3600, "h"], [60, "min"]];
+  for (const [size, unit] of units) if (seconds >= size) return `${Math.floor(seconds / size)} ${unit}`;
+  return `${Math.floor(seconds)} s`;
+}
+
+function tellTimes() {
+  for (const time of document.querySelectorAll("time[data-as]")) {
+    const at = Date.parse(time.dateTime) / 1000;
+    const now = Date.now() / 1000;
+    time.title ||= time.textContent;
+    if (time.dataset.as === "age") time.textContent = `${span(Math.max(0, now - at))} ago`;
+    else time.textContent = at > now ? `${time.title} (in ${span(at - now)})` : `${time.title} (past)`;
+  }
+}
+
+tellTimes();
+setInterval(tellTimes, 5000);
+
+// ---- cards ------------------------------------------------------------------------------------
+
+// A page of ours as a document: parsed, never run. It is where every new card comes from.
+function load(method, url, body) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open(method, url);
+    request.responseType = "document";
+    request.timeout = 20000;
+    if (body) request.setRequestHeader("Content-Type", "application/x-www-form-urlencoded");
+    request.onload = () => resolve(request.response);
+    request.onerror = request.ontimeout = () => reject(new Error("the console does not answer"));
+    request.send(body);
+  });
+}
+
+const cards = () => [...inbox.querySelectorAll("article.card")];
+const cardOf = (id) => document.getElementById(`card-${id}`);
+const isOpen = (card) => card.dataset.state === "open";
+
+function cardIn(page) {
+  const found = page && page.querySelector("article.card");
+  return found && document.adoptNode(found);
+}
+
+// What is over keeps its place: buttons must not move under a finger that is about to press.
+function replace(old, made) {
+  const focused = old.contains(document.activeElement);
+  made.style.minHeight = `${old.offsetHeight}px`;
+  old.replaceWith(made);
+  if (focused) made.focus({ preventScroll: true });
+  tellTimes();
+  clear.hidden = cards().every(isOpen);
+}
+
+async function refresh(id) {
+  try {
+    const made = cardIn(await load("GET", inbox.dataset.prompts + encodeURIComponent(id)));
+    const old = cardOf(id);
+    if (!made) return;
+    if (old) replace(old, made);
+    else {
+      inbox.append(made);
+      tellTimes();
+    }
+  } catch (error) {
+    live.textContent = String(error.message);
+  }
+}
+
+async function send(form, button) {
+  const fields = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) fields.append(name, String(value));
+  if (button && button.name) fields.append(button.name, button.value);
+  const card = form.closest("article.card");
+  const pressed = [...form.querySelectorAll("button:enabled")];
+  for (const one of pressed) one.disabled = true;
+  try {
+    const page = await load("POST", form.action, fields.toString());
+    const made = cardIn(page);
+    if (made) replace(card, made);
+    else live.textContent = page ? page.querySelector("main").textContent.trim() : "the console does not answer";
+  } catch (error) {
+    live.textContent = String(error.message);
+    for (const one of pressed) one.disabled = false;
+  }
+}
+
+// ---- the inbox, live --------------------------------------------------------------------------
+
+let chain = Promise.resolve();
+
+async function settle(ids) {
+  const open = new Set(ids);
+  count.textContent = ids.length === 0 ? "Nobody waits for an answer."
+    : `${ids.length} ${ids.length === 1 ? "prompt waits" : "prompts wait"} for you.`;
+  document.title = `${ids.length ? `(${ids.length}) ` : ""}Inbox · Remit`;
+  for (const card of cards()) if (isOpen(card) && !open.has(card.dataset.prompt)) await refresh(card.dataset.prompt);
+  let room = Number(inbox.dataset.most) - cards().filter(isOpen).length;
+  for (const id of ids) if (!cardOf(id) && room-- > 0) await refresh(id);
+}
+
+if (inbox) {
+  const events = new EventSource(inbox.dataset.events);
+  events.onopen = () => {
+    live.textContent = "Live: new prompts appear by themselves.";
+  };
+  events.addEventListener("prompts", (event) => {
+    const ids = JSON.parse(event.data);
+    chain = chain.then(() => settle(ids));
+  });
+  events.onerror = () => {
+    live.textContent = "Not live: the console has ended, or this visit has. What you see may be old.";
+  };
+  clear.addEventListener("click", () => location.reload());
+  inbox.addEventListener("submit", (event) => {
+    event.preventDefault();
+    send(event.target, event.submitter);
+  });
+}
+
+// ---- keys -------------------------------------------------------------------------------------
+
+function step(by) {
+  const all = inbox ? cards().filter(isOpen) : [...document.querySelectorAll("article.card")];
+  if (!all.length) return;
+  const now = all.findIndex((card) => card.contains(document.activeElement));
+  const next = all[Math.min(all.length - 1, Math.max(0, now + by))];
+  next.focus();
+  next.scrollIntoView({ block: "nearest" });
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.isComposing) return;
+  const at = event.target;
+  if (at instanceof HTMLInputElement && at.type === "text") {
+    if (event.key === "Escape") at.closest("article.card")?.focus();
+    return;
+  }
+  if (event.key === "j") return step(1);
+  if (event.key === "k") return step(-1);
+  const card = at instanceof Element ? at.closest("article.card") : null;
+  if (!card) return;
+  if (event.key === "w") {
+    event.preventDefault();
+    card.querySelector('input[name="words"]')?.focus();
+    return;
+  }
+  const button = [...card.querySelectorAll("button[data-key]")].find((one) => one.dataset.key === event.key);
+  if (button && !button.disabled) button.click();
+});

@@ -1,0 +1,61 @@
+"""`remit console` starts for a person at a terminal alone, and shows its links there."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx2
+
+from tests.cli.kept import Kept
+from tests.cli.person import BOUND, REMIT, Person
+
+LINK = r"(http://127\.0\.0\.1:\d+/\S+)"
+
+
+def get(link: str) -> httpx2.Response:
+    with httpx2.Client(follow_redirects=True, timeout=BOUND, trust_env=False) as client:
+        return client.get(link)
+
+
+def test_a_link_is_shown_at_the_terminal_and_enter_shows_another(kept: Kept, environment: Mapping[str, str], tmp_path: Path) -> None:
+    kept.tree()
+    kept.prompt()
+    with Person(("console",), environment, tmp_path) as person:
+        first = person.sees(LINK)[1]
+        person.sees("Ctrl-C ends")
+        assert "1 prompt waits for you" in get(first).text
+        assert get(first).status_code == 403
+        person.types("")
+        second = person.sees(LINK)[1]
+        assert second != first
+        assert "1 prompt waits for you" in get(second).text
+        person.process.send_signal(signal.SIGINT)
+        code, said = person.leaves()
+    assert (code, "Traceback" in said) == (0, False)
+
+
+def test_without_a_terminal_it_does_not_start(environment: Mapping[str, str], tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [REMIT, "console"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, **environment},
+        start_new_session=True,
+        timeout=BOUND,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert "this is for a person at a terminal" in ended.stderr
+    assert ended.stdout == ""
+
+
+def test_a_port_that_is_taken_is_said_in_one_line(environment: Mapping[str, str], tmp_path: Path) -> None:
+    with Person(("console",), environment, tmp_path) as first:
+        port = httpx2.URL(first.sees(LINK)[1]).port
+        with Person(("console", "--port", str(port)), environment, tmp_path) as second:
+            code, _ = second.leaves()
+    assert code == 2
