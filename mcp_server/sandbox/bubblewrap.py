@@ -54,7 +54,8 @@ class Bubblewrap:
     def start(self, profile: Profile, job: Job) -> Started:
         paths = coverable(profile)
         placed = self._put(paths) if paths else None
-        missing = () if placed is None else placed.made
+        hidden = self.placeholders.standing([place.path for place in profile.hidden])
+        missing = (*hidden, *(() if placed is None else placed.made))
         told, telling = os.pipe()
 
         def release() -> None:

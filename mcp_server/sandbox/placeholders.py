@@ -47,6 +47,11 @@ class Placeholders:
         placed.hold()
         return placed
 
+    def standing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Those of the paths where another command's stands now, or one that lingers."""
+        known = _made(self._folder) if self._folder.is_dir() else set[str]()
+        return tuple(path for path in paths if path in known and _untouched(path))
+
     def _sweep_soon(self) -> None:
         """Once for all commands that end within the second. No daemon: a server that ends waits it out, so that nothing stays."""
         with self._lock:

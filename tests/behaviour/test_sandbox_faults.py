@@ -64,6 +64,7 @@ async def test_what_stands_for_files_that_are_not_there_keeps_nobody_from_lookin
     world = make_world(tmp_path, files={"look.sh": "find . -name a.py\n", "src/a.py": "1\n"}, settings=ALLOWED)
     async with connect(world, NEAR, flags=EDITS) as connected:
         assert await ran(connected, command="sh look.sh") == "./src/a.py\n\n(exit code 0)"
+        assert await ran(connected, command="find . -name a.py") == "./src/a.py\n\n(exit code 0)", "while they linger too"
 
 
 async def test_a_program_of_the_workspace_is_not_taken_for_one_that_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
