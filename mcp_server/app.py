@@ -40,6 +40,7 @@ from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.promise_desk import PromiseDesk
 from mcp_server.sessions.retention import Keeping, prune
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
+from mcp_server.sessions.sealing import Sealer
 from mcp_server.sessions.sight import StoreSight
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolset.all import every_tool
@@ -149,6 +150,7 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     group.start_soon(Watch(parts.deployment, parts.supervisor).run)
     group.start_soon(parts.promised.watch)
     group.start_soon(parts.looks.run)
+    group.start_soon(Sealer(parts.deployment.store, parts.deployment.steady).run)
     parts.supervisor.aside(parts.tidy)
     if parts.deployment.enclosing is not None:
         group.start_soon(_prepare, parts.deployment.enclosing)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from mcp_server.cli.proving import verify
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import table
@@ -55,7 +56,7 @@ class Since(click.ParamType[float]):
             self.fail(f"{value} is neither a span such as 30m, 2h or 7d nor a date such as 2026-11-29T14:00", param, ctx)
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--session", metavar="ID", help="Only this session.")
 @click.option("--tree", metavar="ID", help="Only the tree that this session belongs to.")
 @click.option("--tool", help="Only this tool.")
@@ -64,11 +65,14 @@ class Since(click.ParamType[float]):
 @click.option("--since", type=Since(), help="Only later ones: 30m, 2h, 7d, or a date and time.")
 @click.option("--limit", default=1000, show_default=True, type=click.IntRange(min=1), help="Read the newest so many.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def audit(session: str | None, tree: str | None, limit: int, as_json: bool, **filters: Any) -> None:
+@click.pass_context
+def audit(ctx: click.Context, session: str | None, tree: str | None, limit: int, as_json: bool, **filters: Any) -> None:
     """Show who did what, by which rule, and what came of it.
 
     Arguments are kept as digests only: equal calls have equal digests.
     """
+    if ctx.invoked_subcommand is not None:
+        return
     wanted = Filter(**filters)
 
     async def read(store: Store) -> tuple[StoredAudit, ...]:
@@ -85,6 +89,9 @@ def audit(session: str | None, tree: str | None, limit: int, as_json: bool, **fi
         click.echo(table(HEADS, [row(stored.event) for stored in events]))
     else:
         click.echo("nothing to show")
+
+
+audit.add_command(verify)
 
 
 def row(event: AuditEvent) -> tuple[str, ...]:

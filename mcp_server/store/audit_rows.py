@@ -1,50 +1,92 @@
 """The table `audit`: append-only and numbered without gaps, which its triggers hold. Each function runs inside the caller's transaction."""
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from mcp_server.records import AuditEvent
+from mcp_server.store.chain import NOBODY, Row, Trail
 from mcp_server.store.codec import AUDIT
 from mcp_server.store.protocol import StoredAudit
 from mcp_server.store.rows import every
 
+_COLUMNS = "seq, at, kind, principal, session_id, root_id, record"
 
-def append(connection: sqlite3.Connection, events: Sequence[AuditEvent]) -> None:
-    """Number and write them in order. The root is noted as it is now: a session that moves later leaves its past where it happened."""
+
+def append(connection: sqlite3.Connection, events: Sequence[AuditEvent], trail: Trail) -> None:
+    """Number, chain and write them in order. The root is noted as it is now: a session that moves later leaves its past where it was."""
     if not events:
         return
-    seq: int = connection.execute("SELECT coalesce(max(seq), 0) FROM audit").fetchone()[0]
+    seq = newest_seq(connection)
+    roots = {event.session_id: _root(connection, event.session_id) for event in events}
+    rows = [
+        Row(
+            seq=seq + place,
+            at=event.at,
+            kind=event.kind,
+            principal=event.principal,
+            session_id=event.session_id,
+            root_id=roots[event.session_id],
+            record=AUDIT.dump(event),
+        )
+        for place, event in enumerate(events, start=1)
+    ]
     connection.executemany(
-        "INSERT INTO audit (seq, at, kind, principal, session_id, root_id, record) "
-        "VALUES (:seq, :at, :kind, :principal, :session, (SELECT root_id FROM sessions WHERE id = :session), :record)",
-        [
-            {
-                "seq": seq + place,
-                "at": event.at,
-                "kind": event.kind,
-                "principal": event.principal,
-                "session": event.session_id,
-                "record": AUDIT.dump(event),
-            }
-            for place, event in enumerate(events, start=1)
-        ],
+        f"INSERT INTO audit ({_COLUMNS}, writer, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
+        trail.extend(connection, rows),
     )
+
+
+def _root(connection: sqlite3.Connection, session_id: str) -> str | None:
+    found = connection.execute("SELECT root_id FROM sessions WHERE id = ?", (session_id,)).fetchone()
+    return None if found is None else found[0]
+
+
+def newest_seq(connection: sqlite3.Connection) -> int:
+    """The number of the newest event, be it retired by now; 0: there was none."""
+    newest = connection.execute("SELECT max(seq) FROM audit").fetchone()[0]
+    return newest if newest is not None else connection.execute("SELECT retired FROM trail").fetchone()[0]
+
+
+def rows_between(connection: sqlite3.Connection, first: int, last: int) -> Iterator[Row]:
+    """Events by their numbers, in that order, read as they are asked for."""
+    found = connection.execute(
+        f"SELECT {_COLUMNS}, coalesce(writer, :nobody), coalesce(place, 0), coalesce(hash, x'') FROM audit "  # noqa: S608 - constants
+        "WHERE seq BETWEEN :first AND :last ORDER BY seq",
+        {"nobody": NOBODY, "first": first, "last": last},
+    )
+    return map(Row._make, found)
 
 
 def newest(
     connection: sqlite3.Connection, *, principal: str | None, root_id: str | None, session_id: str | None, limit: int
 ) -> tuple[StoredAudit, ...]:
     """The newest `limit`, oldest of them first."""
-    conditions = " AND ".join(
-        ["1", *(f"{column} = :{column}" for column, value in _given(principal, root_id, session_id) if value is not None)]
-    )
+    found = _those(connection, "DESC", principal=principal, root_id=root_id, session_id=session_id, after=0, limit=limit)
+    return tuple(reversed(found))
+
+
+def page(
+    connection: sqlite3.Connection, *, principal: str | None, root_id: str | None, session_id: str | None, after: int, limit: int
+) -> tuple[StoredAudit, ...]:
+    """The oldest `limit` whose number is larger than `after`, in order."""
+    return tuple(_those(connection, "ASC", principal=principal, root_id=root_id, session_id=session_id, after=after, limit=limit))
+
+
+def _those(
+    connection: sqlite3.Connection,
+    order: str,
+    *,
+    principal: str | None,
+    root_id: str | None,
+    session_id: str | None,
+    after: int,
+    limit: int,
+) -> list[StoredAudit]:
+    given = (("principal", principal), ("root_id", root_id), ("session_id", session_id))
+    conditions = " AND ".join(["seq > :after", *(f"{column} = :{column}" for column, value in given if value is not None)])
     rows = every(
         connection,
-        f"SELECT seq, record FROM audit WHERE {conditions} ORDER BY seq DESC LIMIT :limit",  # noqa: S608 - column names of our own
-        {"principal": principal, "root_id": root_id, "session_id": session_id, "limit": max(limit, 0)},
+        f"SELECT seq, record FROM audit WHERE {conditions} ORDER BY seq {order} LIMIT :limit",  # noqa: S608 - names of our own
+        {"principal": principal, "root_id": root_id, "session_id": session_id, "after": after, "limit": max(limit, 0)},
     )
-    return tuple(StoredAudit(seq=row[0], event=AUDIT.load(row[1], row[0])) for row in reversed(rows))
-
-
-def _given(principal: str | None, root_id: str | None, session_id: str | None) -> tuple[tuple[str, str | None], ...]:
-    return ("principal", principal), ("root_id", root_id), ("session_id", session_id)
+    return [StoredAudit(seq=row[0], event=AUDIT.load(row[1], row[0])) for row in rows]

@@ -12,6 +12,7 @@ from mcp_server.policy.values import CallId
 from mcp_server.policy.verdicts import RulingId
 from mcp_server.records import AuditEvent, CallEnded, PromptId
 from mcp_server.store import audit_rows, ruling_rows
+from mcp_server.store.chain import Trail
 from mcp_server.store.codec import PROMISED
 from mcp_server.store.connection import Database
 from mcp_server.store.promised import PromisedCall, PromisedCalls
@@ -24,6 +25,7 @@ class SqlitePromised(PromisedCalls):
     """The part of the SQLite store that keeps promised calls."""
 
     _db: Database
+    _trail: Trail
 
     async def add_promised(self, promised: PromisedCall) -> None:
         await self._db.write(_add, promised)
@@ -53,7 +55,7 @@ class SqlitePromised(PromisedCalls):
             if not ruling_rows.use(connection, uses, now):
                 return False
             _save(connection, replace(record, updated_at=now, begun=True))
-            audit_rows.append(connection, events)
+            audit_rows.append(connection, events, self._trail)
             return True
 
         return await self._db.write(work)
@@ -73,7 +75,7 @@ class SqlitePromised(PromisedCalls):
             if record.is_over:
                 return
             _save(connection, replace(record, updated_at=now, ended=ended, fault=fault, waits_for=None))
-            audit_rows.append(connection, events)
+            audit_rows.append(connection, events, self._trail)
 
         await self._db.write(work)
 

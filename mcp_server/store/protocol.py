@@ -26,6 +26,7 @@ from mcp_server.records import (
     StoredEntry,
 )
 from mcp_server.store.promised import PromisedCalls
+from mcp_server.store.proof import Proof
 
 LONGEST_LEASE = 300.0
 """Seconds that a lease may be given for. One that ends later than so far ahead is a clock's that was set back since: it holds nobody up."""
@@ -231,6 +232,37 @@ class Store(PromisedCalls, Protocol):
         self, *, principal: str | None = None, root_id: SessionId | None = None, session_id: SessionId | None = None, limit: int = 1000
     ) -> tuple[StoredAudit, ...]:
         """The newest `limit`, oldest of them first."""
+        ...
+
+    async def audit_page(
+        self,
+        *,
+        principal: str | None = None,
+        root_id: SessionId | None = None,
+        session_id: SessionId | None = None,
+        after: int,
+        limit: int = 1000,
+    ) -> tuple[StoredAudit, ...]:
+        """The oldest `limit` whose `seq` is larger than `after`, in order: for reading all of it piece by piece."""
+        ...
+
+    @property
+    def unsealed(self) -> int:
+        """How many events this handle has written since it last had them signed; about."""
+        ...
+
+    async def seal_audit(self) -> None:
+        """Sign what was written until now and is not signed yet, whoever wrote it. Closing does so too."""
+        ...
+
+    async def retire_audit(self, *, before: float) -> int:
+        """Remove the oldest events, in whole signed segments of which all is older; the checkpoints stay. Returns how many."""
+        ...
+
+    async def prove_audit(self, *, noted: str | None = None) -> Proof:
+        """Look at all of it. Reads every event, so not for every day; writers go on meanwhile. `noted`: the signature of a checkpoint,
+        kept elsewhere, that must be there.
+        """
         ...
 
     # small state of a session: to-do list, file stamps

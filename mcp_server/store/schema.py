@@ -152,4 +152,27 @@ _PROMISED: Migration = (
     "CREATE INDEX promised_by_root ON promised (root_id)",
 )
 
-MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED)
+_CHAINED: Migration = (
+    # NULL for the events from before: those up to `trail.unchained`
+    "ALTER TABLE audit ADD COLUMN writer BLOB",
+    "ALTER TABLE audit ADD COLUMN place INTEGER",
+    "ALTER TABLE audit ADD COLUMN hash BLOB",
+    """CREATE TABLE trail (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        store TEXT NOT NULL,
+        unchained INTEGER NOT NULL,
+        sealed INTEGER NOT NULL,
+        retired INTEGER NOT NULL
+    )""",
+    "INSERT INTO trail SELECT 1, lower(hex(randomblob(20))), (SELECT coalesce(max(seq), 0) FROM audit), 0, 0",
+    "DROP TRIGGER audit_is_never_deleted",
+    """CREATE TRIGGER audit_is_deleted_only_when_retired BEFORE DELETE ON audit
+        WHEN OLD.seq > (SELECT retired FROM trail)
+        BEGIN SELECT RAISE(ABORT, 'the audit trail is append-only'); END""",
+    "DROP TRIGGER audit_has_no_gaps",
+    """CREATE TRIGGER audit_has_no_gaps BEFORE INSERT ON audit
+        WHEN NEW.seq IS NOT max(coalesce((SELECT max(seq) FROM audit), 0), (SELECT retired FROM trail)) + 1
+        BEGIN SELECT RAISE(ABORT, 'the audit trail is numbered without gaps'); END""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED, _CHAINED)

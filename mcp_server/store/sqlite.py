@@ -24,10 +24,11 @@ from mcp_server.records import (
     Spent,
     StoredEntry,
 )
-from mcp_server.store import audit_rows, life_rows, prompt_rows, ruling_rows, run_rows, session_rows
+from mcp_server.store import life_rows, prompt_rows, ruling_rows, run_rows, session_rows
+from mcp_server.store.audit_trail import SqliteAudit
 from mcp_server.store.connection import WAIT_SECONDS, Database
 from mcp_server.store.promised_rows import SqlitePromised
-from mcp_server.store.protocol import Kept, Lease, Store, StoredAudit
+from mcp_server.store.protocol import Kept, Lease, Store
 
 
 def open_store(path: str | Path, *, wait_seconds: float = WAIT_SECONDS) -> "SqliteStore":
@@ -42,11 +43,11 @@ KEPT_CHAINS = 256
 """More than act at once; each is a few hundred bytes."""
 
 
-class SqliteStore(SqlitePromised, Store):
+class SqliteStore(SqlitePromised, SqliteAudit, Store):
     """One handle on one file. Several, in several processes, may stand on the same file; each belongs to one thread."""
 
     def __init__(self, database: Database) -> None:
-        self._db = database
+        SqliteAudit.__init__(self, database)
         self._chains: dict[SessionId, tuple[SessionRecord, ...]] = {}
         """As they were read, until a session may have changed."""
         self._chains_read_at = -1
@@ -91,7 +92,7 @@ class SqliteStore(SqlitePromised, Store):
         def work(connection: sqlite3.Connection) -> None:
             session_rows.add(connection, session)
             run_rows.add(connection, run, entries)
-            audit_rows.append(connection, events)
+            self.chained(connection, events)
 
         await self._db.write(work)
         self._chains.pop(session.id, None)
@@ -102,7 +103,7 @@ class SqliteStore(SqlitePromised, Store):
                 return False
             session_rows.update(connection, session)
             run_rows.add(connection, run, entries)
-            audit_rows.append(connection, events)
+            self.chained(connection, events)
             return True
 
         resumed = await self._db.write(work)
@@ -143,7 +144,7 @@ class SqliteStore(SqlitePromised, Store):
             if not ruling_rows.use(connection, uses, now):
                 return False
             run_rows.save(connection, run, entries, now)
-            audit_rows.append(connection, events)
+            self.chained(connection, events)
             return True
 
         return await (self._db.write if synced else self._db.write_unsynced)(work)
@@ -181,7 +182,7 @@ class SqliteStore(SqlitePromised, Store):
             if lease is not None:
                 run_rows.check_held(connection, lease)
             prompt_rows.add(connection, prompt)
-            audit_rows.append(connection, events)
+            self.chained(connection, events)
 
         await self._db.write(work)
 
@@ -224,7 +225,7 @@ class SqliteStore(SqlitePromised, Store):
             if not prompt_rows.close(connection, prompt_id, state, answer, reason):
                 return False
             ruling_rows.add(connection, rulings)
-            audit_rows.append(connection, events)
+            self.chained(connection, events)
             return True
 
         return await self._db.write(work)
@@ -234,7 +235,7 @@ class SqliteStore(SqlitePromised, Store):
     async def add_rulings(self, rulings: Sequence[RulingRecord], events: Sequence[AuditEvent]) -> None:
         def work(connection: sqlite3.Connection) -> None:
             ruling_rows.add(connection, rulings)
-            audit_rows.append(connection, events)
+            self.chained(connection, events)
 
         await self._db.write(work)
 
@@ -247,7 +248,7 @@ class SqliteStore(SqlitePromised, Store):
         def work(connection: sqlite3.Connection) -> bool:
             if not ruling_rows.use(connection, ids, now):
                 return False
-            audit_rows.append(connection, events)
+            self.chained(connection, events)
             return True
 
         return await self._db.write(work)
@@ -256,21 +257,10 @@ class SqliteStore(SqlitePromised, Store):
         def work(connection: sqlite3.Connection) -> bool:
             if not ruling_rows.revoke(connection, ruling_id, principal, now):
                 return False
-            audit_rows.append(connection, events)
+            self.chained(connection, events)
             return True
 
         return await self._db.write(work)
-
-    # audit
-
-    async def audit(self, events: Sequence[AuditEvent], *, synced: bool = True) -> None:
-        if events:
-            await (self._db.write if synced else self._db.write_unsynced)(audit_rows.append, events)
-
-    async def audit_log(
-        self, *, principal: str | None = None, root_id: SessionId | None = None, session_id: SessionId | None = None, limit: int = 1000
-    ) -> tuple[StoredAudit, ...]:
-        return await self._db.read(audit_rows.newest, principal=principal, root_id=root_id, session_id=session_id, limit=limit)
 
     # small state of a session
 
@@ -309,7 +299,10 @@ class SqliteStore(SqlitePromised, Store):
             return (str(error),)
 
     async def close(self) -> None:
-        self._db.close()
+        try:
+            await self.seal_the_last()
+        finally:
+            self._db.close()
 
 
 def _faults(connection: sqlite3.Connection) -> tuple[str, ...]:

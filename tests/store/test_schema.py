@@ -85,9 +85,9 @@ def test_the_database_of_another_program_is_refused_and_left_untouched(folder: P
         "UPDATE audit SET kind = 'trust' WHERE seq = 1",
         "DELETE FROM audit",
         "DELETE FROM audit WHERE seq = 2",
-        "REPLACE INTO audit SELECT 1, at, 'trust', principal, session_id, root_id, record FROM audit WHERE seq = 2",
-        "INSERT INTO audit SELECT 9, at, kind, principal, session_id, root_id, record FROM audit WHERE seq = 1",
-        "INSERT INTO audit SELECT 0, at, kind, principal, session_id, root_id, record FROM audit WHERE seq = 1",
+        "REPLACE INTO audit SELECT 1, at, 'trust', principal, session_id, root_id, record, writer, place, hash FROM audit WHERE seq = 2",
+        "INSERT INTO audit SELECT 9, at, kind, principal, session_id, root_id, record, writer, place, hash FROM audit WHERE seq = 1",
+        "INSERT INTO audit SELECT 0, at, kind, principal, session_id, root_id, record, writer, place, hash FROM audit WHERE seq = 1",
     ],
     ids=["update", "delete all", "delete the last", "replace", "leave a gap", "put in front"],
 )
