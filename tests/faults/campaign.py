@@ -29,6 +29,9 @@ from tests.faults.life import LONGEST, live, quiet, writes_log
 from tests.faults.points import SIDES, Fault, step_name
 from tests.faults.tales import FILES, SETTINGS, TALES, Step, Tale
 
+EARLY = (step_name("queued", "running"), step_name("running", "running"))
+"""Steps that a run takes before its first command, at which even an everyday campaign stops a server."""
+
 AGAIN = 0.35
 """How often the server that goes on is killed as well."""
 
@@ -70,7 +73,10 @@ class Plan:
 
     def __str__(self) -> str:
         told = [self.midst] if self.midst else []
-        told += [f"{fault.side} write {fault.write}" + (" (stopped)" if fault.signal == signal.SIGSTOP else "") for fault in self.faults]
+        told += [
+            f"{fault.side} {fault.name or 'write'} {fault.write}" + (" (stopped)" if fault.signal == signal.SIGSTOP else "")
+            for fault in self.faults
+        ]
         return f"{self.tale}: killed {', then '.join(told) or 'never'}"
 
 
@@ -182,8 +188,8 @@ def run_of(plan: Plan) -> Tally:
                 continue
             code = lived(world, tale, lives, fault)
             written = writes_log(world, lives).lines()
-            if code or fault.write < len(written):
-                _count(tally, plan, code, (written[min(fault.write, len(written) - 1)][0], fault.side))
+            if code or reaches(written, fault):
+                _count(tally, plan, code, (point_of(written, fault), fault.side))
             lives += 1
         for life in range(lives, max(lives + 1, 2 if tale.client == "leaves" else 0)):
             code = lived(world, tale, life, None)
@@ -202,13 +208,23 @@ def _stopped(world: World, tale: Tale, life: int, fault: Fault, plan: Plan, tall
             tally.wrong.append(f"{plan}: a life that was to be stopped ended with {code}")
         return 1
     tally.stops += 1
-    tally.points.add((writes_log(world, life).lines()[fault.write][0], f"stopped {fault.side}"))
+    tally.points.add((point_of(writes_log(world, life).lines(), fault), f"stopped {fault.side}"))
     second = lived(world, tale, life + 1, None)
     os.kill(first, signal.SIGCONT)
     for code in (second, waited(first)):
         if code:
             tally.wrong.append(f"{plan}: one of two lives ended with {code}")
     return 2
+
+
+def reaches(written: Sequence[Sequence[str]], fault: Fault) -> bool:
+    """Did a life that wrote this come to the fault's point?"""
+    return sum(not fault.name or line[0] == fault.name for line in written) > fault.write
+
+
+def point_of(written: Sequence[Sequence[str]], fault: Fault) -> str:
+    """The write that the fault came over."""
+    return fault.name or written[min(fault.write, len(written) - 1)][0]
 
 
 def _count(tally: Tally, plan: Plan, code: int, point: tuple[str, str]) -> None:
@@ -226,7 +242,7 @@ def step_points(writes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Step, Pla
         for tale, written in writes.items():
             if (old, new) in TALES[tale].steps and name in written:
                 for side in SIDES:
-                    yield (old, new), Plan(tale=tale, faults=(Fault(write=written.index(name), side=side),))
+                    yield (old, new), Plan(tale=tale, faults=(Fault(write=0, name=name, side=side),))
                 break
 
 
@@ -235,10 +251,10 @@ def write_points(writes: Mapping[str, Sequence[str]]) -> Iterator[Plan]:
     seen: set[str] = set()
     steps = {step_name(old.value, new.value) for old, new in TRANSITIONS}
     for tale, written in writes.items():
-        for place, name in enumerate(written):
+        for name in written:
             if name not in seen and name not in steps:
                 seen.add(name)
-                yield from (Plan(tale=tale, faults=(Fault(write=place, side=side),)) for side in SIDES)
+                yield from (Plan(tale=tale, faults=(Fault(write=0, name=name, side=side),)) for side in SIDES)
     yield from (Plan(tale=midst.tale, midst=midst.name) for midst in MIDSTS)
 
 
@@ -277,8 +293,12 @@ def campaign(runs: int, seed: int) -> Tally:
         missing = TRANSITIONS - {step for step, _ in steps}
         tally.wrong += [f"no point to kill at for {step_name(old.value, new.value)}" for old, new in sorted(missing)]
         plans = [plan for _, plan in steps]
-        others = [*write_points(writes), *(stopping(plan) for plan in plans)]
-        plans += others if runs >= len(plans) + len(others) else random_.sample(others, max(0, runs - len(plans)))
+        others, stops = list(write_points(writes)), [stopping(plan) for plan in plans]
+        if runs >= len(plans) + len(others) + len(stops):
+            plans += [*others, *stops]
+        else:  # a server that is stopped while it runs a command may hold what every other one needs for its own
+            early = [plan for plan in stops if plan.faults[0].name in EARLY]
+            plans += [*early, *random_.sample(others, max(0, runs - len(plans) - len(early)))]
         plans += [random_plan(writes, random_) for _ in range(runs - len(plans))]
         for one in workers.imap_unordered(run_of, plans):
             tally.add(one)

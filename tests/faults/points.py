@@ -4,7 +4,8 @@ import json
 import os
 import signal
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Concatenate, Literal, ParamSpec, TypeVar
@@ -28,7 +29,8 @@ class Fault:
     """One point of one life, and what comes over the process there."""
 
     write: int
-    """Which write of the process, from 0."""
+    """Which write of the process, from 0; with a name, which of that name."""
+    name: str = ""
     side: Side
     signal: int = signal.SIGKILL
 
@@ -54,31 +56,34 @@ class FaultyDatabase(Database):
         self._fault = fault
         self._log = log
         self._count = 0
+        self._named: Counter[str] = Counter()
         self.step = ""
         """What the next write does to a run, where that is what it does."""
         super().__init__(path)
 
     async def write(self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        number = self._begin(work)
+        numbers = self._begin(work)
         result = await super().write(work, *args, **kwargs)
-        self._come(number, "after")
+        self._come(numbers, "after")
         return result
 
     async def write_unsynced(self, work: Callable[Concatenate[sqlite3.Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        number = self._begin(work)
+        numbers = self._begin(work)
         result = await super().write_unsynced(work, *args, **kwargs)
-        self._come(number, "after")
+        self._come(numbers, "after")
         return result
 
-    def _begin(self, work: Callable[..., object]) -> int:
-        number, self._count = self._count, self._count + 1
-        self._log.add(self.step or name_of(work))
-        self.step = ""
-        self._come(number, "before")
-        return number
+    def _begin(self, work: Callable[..., object]) -> Mapping[str, int]:
+        name, self.step = self.step or name_of(work), ""
+        numbers = {"": self._count, name: self._named[name]}
+        self._count += 1
+        self._named[name] += 1
+        self._log.add(name)
+        self._come(numbers, "before")
+        return numbers
 
-    def _come(self, number: int, side: Side) -> None:
-        if self._fault is not None and (self._fault.write, self._fault.side) == (number, side):
+    def _come(self, numbers: Mapping[str, int], side: Side) -> None:
+        if self._fault is not None and side == self._fault.side and numbers.get(self._fault.name) == self._fault.write:
             os.kill(os.getpid(), self._fault.signal)
 
 
