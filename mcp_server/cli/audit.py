@@ -3,22 +3,29 @@
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from importlib.metadata import version
 from typing import Any
 
 import click
 
+from mcp_server.cli.ocsf import as_ocsf
 from mcp_server.cli.proving import verify
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
-from mcp_server.cli.table import table
+from mcp_server.cli.table import json_line, table
+from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import AuditEvent
 from mcp_server.sessions.wording import path_of, time_of
 from mcp_server.store.protocol import Store, StoredAudit
 
 KINDS = ("decision", "outcome", "prompt", "ruling", "run", "session", "trust")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+PAGE = 1000
+"""Events read at once by an export, which may be of any length."""
+
 HEADS = ("TIME", "WHO", "TOOL", "WHAT", "RULES", "BY", "OUTCOME")
 
 
@@ -30,6 +37,8 @@ class Filter:
     kind: str | None
     action: str | None
     since: float | None
+    ref: str | None = None
+    """A call, prompt, ruling or run, by its id or the start of it."""
 
     def __call__(self, event: AuditEvent) -> bool:
         return (
@@ -37,6 +46,7 @@ class Filter:
             and (self.kind is None or event.kind == self.kind)
             and (self.action is None or (event.action is not None and event.action.word == self.action))
             and (self.since is None or event.at >= self.since)
+            and (self.ref is None or event.ref.startswith(self.ref))
         )
 
 
@@ -56,32 +66,41 @@ class Since(click.ParamType[float]):
             self.fail(f"{value} is neither a span such as 30m, 2h or 7d nor a date such as 2026-11-29T14:00", param, ctx)
 
 
+def filters(command: Callable[..., None]) -> Callable[..., None]:
+    """The options that say which events."""
+    options = (
+        click.option("--session", metavar="ID", help="Only this session."),
+        click.option("--tree", metavar="ID", help="Only the tree that this session belongs to."),
+        click.option("--tool", help="Only this tool."),
+        click.option("--kind", type=click.Choice(KINDS), help="Only this kind of event."),
+        click.option("--action", type=click.Choice(["allow", "ask", "deny"]), help="Only decisions that came to this."),
+        click.option("--since", type=Since(), help="Only later ones: 30m, 2h, 7d, or a date and time."),
+        click.option("--ref", metavar="ID", help="Only what is about this call, prompt, ruling or run."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.group(invoke_without_command=True)
-@click.option("--session", metavar="ID", help="Only this session.")
-@click.option("--tree", metavar="ID", help="Only the tree that this session belongs to.")
-@click.option("--tool", help="Only this tool.")
-@click.option("--kind", type=click.Choice(KINDS), help="Only this kind of event.")
-@click.option("--action", type=click.Choice(["allow", "ask", "deny"]), help="Only decisions that came to this.")
-@click.option("--since", type=Since(), help="Only later ones: 30m, 2h, 7d, or a date and time.")
+@filters
 @click.option("--limit", default=1000, show_default=True, type=click.IntRange(min=1), help="Read the newest so many.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.pass_context
-def audit(ctx: click.Context, session: str | None, tree: str | None, limit: int, as_json: bool, **filters: Any) -> None:
+def audit(ctx: click.Context, session: str | None, tree: str | None, limit: int, as_json: bool, **wanted: Any) -> None:
     """Show who did what, by which rule, and what came of it.
 
     Arguments are kept as digests only: equal calls have equal digests.
     """
     if ctx.invoked_subcommand is not None:
         return
-    wanted = Filter(**filters)
+    wants = Filter(**wanted)
 
     async def read(store: Store) -> tuple[StoredAudit, ...]:
-        everyone = await store.sessions(ME, limit=100_000) if session or tree else ()
-        one = find_one(everyone, session, lambda s: s.id, "session", "remit sessions") if session else None
-        root = find_one(everyone, tree, lambda s: s.id, "session", "remit sessions") if tree else None
-        return await store.audit_log(principal=ME, session_id=one.id if one else None, root_id=root.root_id if root else None, limit=limit)
+        session_id, root_id = await _places(store, session, tree)
+        return await store.audit_log(principal=ME, session_id=session_id, root_id=root_id, limit=limit)
 
-    events = [stored for stored in with_store(read) if wanted(stored.event)]
+    events = [stored for stored in with_store(read) if wants(stored.event)]
     if as_json:
         for stored in events:
             click.echo(json.dumps(as_object(stored), ensure_ascii=False))
@@ -89,6 +108,34 @@ def audit(ctx: click.Context, session: str | None, tree: str | None, limit: int,
         click.echo(table(HEADS, [row(stored.event) for stored in events]))
     else:
         click.echo("nothing to show")
+
+
+@audit.command()
+@filters
+@click.option("--format", "form", type=click.Choice(["jsonl", "ocsf"]), default="jsonl", show_default=True, help="How each is written.")
+def export(session: str | None, tree: str | None, form: str, **wanted: Any) -> None:
+    """Write all events, oldest first, one JSON object a line. Arguments are digests; no secret is in them."""
+    wants, release = Filter(**wanted), version("remit")
+
+    async def write(store: Store) -> None:
+        session_id, root_id = await _places(store, session, tree)
+        after = 0
+        while events := await store.audit_page(principal=ME, session_id=session_id, root_id=root_id, after=after, limit=PAGE):
+            for stored in events:
+                if wants(stored.event):
+                    told = as_object(stored)
+                    click.echo(json_line(as_ocsf(stored, told, release) if form == "ocsf" else told))
+            after = events[-1].seq
+
+    with_store(write)
+
+
+async def _places(store: Store, session: str | None, tree: str | None) -> tuple[SessionId | None, SessionId | None]:
+    """The session, and the root of the tree, that were typed."""
+    everyone = await store.sessions(ME, limit=100_000) if session or tree else ()
+    one = find_one(everyone, session, lambda s: s.id, "session", "remit sessions") if session else None
+    root = find_one(everyone, tree, lambda s: s.id, "session", "remit sessions") if tree else None
+    return one.id if one else None, root.root_id if root else None
 
 
 audit.add_command(verify)
