@@ -1,11 +1,8 @@
 """`remit audit`: what happened at every doorway, oldest first."""
 
 import json
-import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from importlib.metadata import version
 from typing import Any
 
@@ -13,7 +10,9 @@ import click
 
 from mcp_server.cli.ocsf import as_ocsf
 from mcp_server.cli.proving import verify
+from mcp_server.cli.replay import replay
 from mcp_server.cli.shown import find_one
+from mcp_server.cli.since import Since
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import json_line, table
 from mcp_server.policy.verdicts import SessionId
@@ -22,7 +21,6 @@ from mcp_server.sessions.wording import path_of, time_of
 from mcp_server.store.protocol import Store, StoredAudit
 
 KINDS = ("decision", "outcome", "prompt", "ruling", "run", "session", "trust")
-UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 PAGE = 1000
 """Events read at once by an export, which may be of any length."""
 
@@ -48,22 +46,6 @@ class Filter:
             and (self.since is None or event.at >= self.since)
             and (self.ref is None or event.ref.startswith(self.ref))
         )
-
-
-class Since(click.ParamType[float]):
-    """`30m`, `2h`, `7d`, or a date and time."""
-
-    name = "when"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        if isinstance(value, float):
-            return value
-        if span := re.fullmatch(r"(\d+)([smhd])", str(value)):
-            return time.time() - int(span[1]) * UNITS[span[2]]
-        try:
-            return datetime.fromisoformat(str(value)).astimezone().timestamp()
-        except ValueError:
-            self.fail(f"{value} is neither a span such as 30m, 2h or 7d nor a date such as 2026-11-29T14:00", param, ctx)
 
 
 def filters(command: Callable[..., None]) -> Callable[..., None]:
@@ -139,6 +121,7 @@ async def _places(store: Store, session: str | None, tree: str | None) -> tuple[
 
 
 audit.add_command(verify)
+audit.add_command(replay)
 
 
 def row(event: AuditEvent) -> tuple[str, ...]:

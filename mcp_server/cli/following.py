@@ -6,10 +6,11 @@ from typing import Any
 
 import click
 
-from mcp_server.cli.audit import KINDS, Filter, Since, as_object
+from mcp_server.cli.audit import KINDS, Filter, as_object
 from mcp_server.cli.forest import ALL_OF_THEM
 from mcp_server.cli.live import beats
 from mcp_server.cli.shown import find_one
+from mcp_server.cli.since import Since
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import json_line, plain
 from mcp_server.policy.verdicts import SessionId
