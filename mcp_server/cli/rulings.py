@@ -13,8 +13,10 @@ from mcp_server.cli.terminal import terminal
 from mcp_server.errors import RemitError
 from mcp_server.records import RulingRecord
 from mcp_server.sessions import events
-from mcp_server.sessions.wording import age_of, path_of, short
+from mcp_server.sessions.wording import age_of, elapsed_of, path_of, short
 from mcp_server.store.protocol import Store
+
+HEADS = ("ID", "AGE", "WHO", "REACH", "RULE", "STATE", "USED", "ENDS", "BY")
 
 
 class NotRevoked(RemitError):
@@ -52,8 +54,7 @@ def _list(spent: bool, as_json: bool) -> None:
         for record, path, stands in found:
             click.echo(json.dumps(_as_json(record, path, stands), ensure_ascii=False))
     elif found:
-        rows = [(short(r.id), age_of(r.created_at), path_of(path), r.reach.value, _rule(r), _state(r, stands)) for r, path, stands in found]
-        click.echo(table(("ID", "AGE", "WHO", "REACH", "RULE", "STATE"), rows))
+        click.echo(table(HEADS, [_row(*one, now) for one in found]))
     else:
         click.echo("no ruling stands")
 
@@ -77,6 +78,27 @@ def revoke(ruling_id: str) -> None:
         return _rule(record)
 
     click.echo(f"revoked: {with_store(revoked)}")
+
+
+def _row(record: RulingRecord, path: tuple[str, ...], stands: bool, now: float) -> tuple[str, ...]:
+    return (
+        short(record.id),
+        age_of(record.created_at),
+        path_of(path),
+        record.reach.value,
+        _rule(record),
+        _state(record, stands),
+        str(record.used),
+        _end(record, stands, now),
+        f"{record.given_by}, {record.channel}",
+    )
+
+
+def _end(record: RulingRecord, stands: bool, now: float) -> str:
+    """How long it stands if nobody takes it back. Every ruling is over with its session."""
+    if not stands:
+        return ""
+    return "its session" if record.expires_at is None else elapsed_of(record.expires_at - now)
 
 
 async def _path(store: Store, record: RulingRecord) -> tuple[str, ...]:
@@ -105,7 +127,10 @@ def _as_json(record: RulingRecord, path: tuple[str, ...], stands: bool) -> dict[
         "action": record.action.word,
         "rule": str(record.ruling.rule),
         "answers": [str(ask) for ask in record.ruling.answers],
+        "given_by": record.given_by,
         "channel": record.channel,
+        "expires_at": record.expires_at,
+        "revoked_at": record.revoked_at,
         "used": record.used,
         "state": _state(record, stands),
     }
