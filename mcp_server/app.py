@@ -87,10 +87,10 @@ class Running:
 
     async def tidy(self) -> None:
         """Remove what has ended and is older than settings keep it."""
-        keeping = Keeping(days=self.retention.days, megabytes=self.retention.megabytes)
+        keeping = Keeping(days=self.retention.days, megabytes=self.retention.megabytes, audit_days=self.retention.audit_days)
         pruned = await prune(self.deployment.store, self.deployment.outputs, keeping, now=self.deployment.clock())
-        if pruned.trees:
-            log.info("removed what was old", trees=pruned.trees, sessions=pruned.sessions)
+        if pruned.trees or pruned.events:
+            log.info("removed what was old", trees=pruned.trees, sessions=pruned.sessions, events=pruned.events)
 
     async def end(self) -> None:
         """Take nothing more, lay down what acts."""

@@ -1,4 +1,4 @@
-"""How long what has ended is kept: whole trees go, by age and by size, and never their audit, nor anything that goes on or is open."""
+"""How long what has ended is kept: whole trees go, by age and by size, and never what goes on or is open. The audit goes by its own age."""
 
 import shutil
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ class Keeping:
 
     days: int
     megabytes: int
+    audit_days: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +31,10 @@ class Pruned:
 
     trees: int = 0
     sessions: int = 0
+    events: int = 0
 
     def __add__(self, other: "Pruned") -> "Pruned":
-        return Pruned(trees=self.trees + other.trees, sessions=self.sessions + other.sessions)
+        return Pruned(trees=self.trees + other.trees, sessions=self.sessions + other.sessions, events=self.events + other.events)
 
 
 async def prune(store: Store, outputs: Path, keeping: Keeping, *, now: float) -> Pruned:
@@ -56,6 +58,8 @@ async def prune(store: Store, outputs: Path, keeping: Keeping, *, now: float) ->
             if await store.used_bytes() <= keeping.megabytes * 1_000_000:
                 break
             pruned += await _forget(store, outputs, tree.root_id)
+    if keeping.audit_days:
+        pruned += Pruned(events=await store.retire_audit(before=now - keeping.audit_days * DAY))
     return pruned
 
 

@@ -116,3 +116,17 @@ def test_what_has_ended_and_is_old_is_removed_and_what_is_young_stays(kept: Kept
         "trees removed: 1, sessions: 2; the audit keeps what they did\n",
     ]
     assert "build › explore" in run(environment, "audit").output
+
+
+def test_old_events_of_the_audit_go_where_that_is_asked_for_and_what_is_left_is_proven(
+    kept: Kept, environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    kept.tree()
+    (tmp_path / "home" / "w").mkdir(parents=True)
+    workspace = str(tmp_path / "home" / "w")
+    told = run(environment, "sessions", "prune", "--audit-days", "36500", "--workspace", workspace)
+    assert "events removed" not in told.output
+    told = run(environment, "sessions", "prune", "--audit-days", "1", "--workspace", workspace)
+    assert told.output.endswith("events removed from the audit: 1; their checkpoints stay\n")
+    assert run(environment, "audit").output == "nothing to show\n"
+    assert run(environment, "audit", "verify").output.endswith("verified\n")
