@@ -148,3 +148,25 @@ async def test_a_process_killed_with_the_lock_in_its_hands_holds_nobody_up(folde
         await store.audit((an_event(ROOT),))
     assert len(await store.audit_log()) == 1
     await store.close()
+
+
+@pytest.mark.parametrize("after", [2, 7, 17, 40])
+async def test_processes_killed_while_they_write_and_sign_leave_an_audit_that_is_proven(folder: Path, after: int) -> None:
+    await (await with_root(folder / "remit.db")).close()
+    with worker("sign_on", folder / "remit.db", "a") as one, worker("sign_on", folder / "remit.db", "b") as two:
+        for process in (one, two):
+            let_go(process)
+        for process in (one, two):
+            assert process.stdout is not None
+            assert len([process.stdout.readline() for _ in range(after)]) == after
+            process.send_signal(signal.SIGKILL)
+            assert process.wait(30) == -signal.SIGKILL
+    store = open_store(folder / "remit.db")
+    proof = await store.prove_audit()
+    assert (proof.findings, proof.writers) == ((), 2)
+    assert proof.checkpoints > 0
+    await store.audit((an_event(ROOT, "goes on"),))
+    await store.seal_audit()
+    proof = await store.prove_audit()
+    await store.close()
+    assert (proof.findings, proof.unsealed, proof.writers) == ((), 0, 3)

@@ -98,8 +98,19 @@ async def write_on(store: SqliteStore, name: str) -> None:
         place += 1
 
 
+async def sign_on(store: SqliteStore, name: str) -> None:
+    """Write events and have them signed all the time, say how many there are, until killed."""
+    place = 0
+    while True:
+        await store.audit([an_event(ROOT, f"{name} {place} {step}") for step in range(place % 5 + 1)], synced=bool(place % 3))
+        if place % 2:
+            await store.seal_audit()
+        say(place)
+        place += 1
+
+
 TASKS: dict[str, Callable[[SqliteStore, str], Awaitable[None]]] = {
-    task.__name__: task for task in (claim, advance, answer, use, audit, write_on)
+    task.__name__: task for task in (claim, advance, answer, use, audit, write_on, sign_on)
 }
 
 
