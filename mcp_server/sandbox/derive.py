@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mcp_server.policy import wildcards
-from mcp_server.policy.chain import Authority
+from mcp_server.policy.chain import GUARD_OWNER, Authority
 from mcp_server.policy.decide import decide
 from mcp_server.policy.layers import heard
 from mcp_server.policy.matching import pattern_for
@@ -20,7 +20,7 @@ from mcp_server.sandbox.looking import Look, Names, TooMany
 from mcp_server.sandbox.patterns import bare_name, closes_below, literal
 from mcp_server.sandbox.profile import Limits, Place, Profile, ancestors, depth, within
 from mcp_server.sandbox.regions import Closing, Said
-from mcp_server.sandbox.usual import GIT_PROGRAMS, HOME_ONLY, SERVER_SECRETS
+from mcp_server.sandbox.usual import GIT_PROGRAMS, HOME_ONLY, PACKAGES, REPOSITORIES, SERVER_SECRETS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +96,11 @@ class _Judged:
     action: Action
     asks: frozenset[AskRef]
     because: str
+
+    @property
+    def owners(self) -> frozenset[str]:
+        """Whose asks these are; none where it is denied, as a deny is no ask."""
+        return frozenset(ask.owner for ask in self.asks) if self.action is Action.ASK else frozenset({""})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,6 +258,8 @@ class _Drawing:
             return Place(path=path, because="it names programs that git runs")
         for each in self._asked_of(path, "edit"):
             guarded = regions.guards(self.authority, each, self.ground.workspace)
+            if guarded and _installed(each) and self._verdict("edit", each).owners <= {GUARD_OWNER}:
+                continue
             if guarded and not self._named_with("edit", each, self.approval.written):
                 return Place(path=path, because=guarded)
             may, because = self._writes(each)
@@ -323,6 +330,14 @@ def _looked(drawing: _Drawing, look: Look, visible: tuple[Place, ...], writable:
         except TooMany:
             problems.append(f"{top} holds too many files to find those that rules name")
     return _Found(paths=tuple(dict.fromkeys((*paths, *map(os.path.realpath, paths)))), problems=tuple(problems))
+
+
+def _installed(path: str) -> bool:
+    """Does it lie among installed packages, where nothing looks for such names? There may be thousands. A repository's own folder counts
+    everywhere: what lies in it is run by whoever enters.
+    """
+    *folders, name = path.split("/")
+    return name not in REPOSITORIES and not REPOSITORIES.intersection(folders) and bool(PACKAGES.intersection(folders))
 
 
 def _programs_of(folder: str) -> tuple[str, ...]:

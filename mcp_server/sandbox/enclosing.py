@@ -12,6 +12,7 @@ from threading import Lock
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import AskRef
 from mcp_server.sandbox.backend import Backend
+from mcp_server.sandbox.bubblewrap import NAME as BUBBLEWRAP
 from mcp_server.sandbox.choice import PLACEHOLDERS, Sandbox, choose
 from mcp_server.sandbox.derive import NOTHING, Approval, asked_before_writing, profile_for
 from mcp_server.sandbox.direct import Direct
@@ -39,7 +40,7 @@ class Enclosure:
     profile: Profile
     backend: Backend
     missing: tuple[str, ...]
-    """What of the profile is not carried out, in words."""
+    """What of the profile this back end does not carry out, in words."""
     chosen: bool
     """Settings say that no sandbox is to be used."""
     lent: tuple[AskRef, ...]
@@ -48,7 +49,12 @@ class Enclosure:
     @property
     def holds(self) -> bool:
         """All that the rules say is enforced, whatever the line does."""
-        return not self.missing
+        return not self.missing and not self.profile.unheld
+
+    @property
+    def own_temporary(self) -> bool:
+        """What the line calls `/tmp` is the session's own folder."""
+        return self.backend.name == BUBBLEWRAP
 
     @property
     def words(self) -> str:
@@ -118,7 +124,7 @@ class Enclosing:
         return Enclosure(
             profile=profile,
             backend=sandbox.backend or NOWHERE,
-            missing=sandbox.cannot_hold(profile),
+            missing=tuple(line for line in sandbox.cannot_hold(profile) if line not in profile.unheld),
             chosen=self._wish == "none",
             lent=() if sandbox.backend is None else asked_before_writing(authority, workspace),
         )

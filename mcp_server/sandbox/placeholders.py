@@ -10,6 +10,7 @@ import fcntl
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,6 +26,12 @@ for each would take longer than the command. Short enough that a person hardly m
 
 FILES = {COMMON_FOLDER: b".\n"}
 """Names that a program would stumble over as a folder, and what stands there instead: for git, "here" is the same as nothing."""
+
+
+PATIENCE_SECONDS = 2.0
+"""How long another process may hold the lock: it does so for some file operations, so one that holds it longer was stopped."""
+
+LOOK_SECONDS = 0.002
 
 
 class Placeholders:
@@ -109,8 +116,8 @@ class Placed:
             self._let_go()
             self._later()
         else:
-            with _alone(self._folder):
-                self._release()
+            self._let_go()
+            sweep(self._folder)
 
     def _let_go(self) -> None:
         if self._held is not None:
@@ -123,22 +130,40 @@ class Placed:
 
 
 def sweep(folder: Path) -> tuple[str, ...]:
-    """Take away what no running command holds. Returns what was taken away."""
+    """Take away what no running command holds. Returns what was taken away; nothing, where another process does not let it: the next
+    one takes it.
+    """
     if not folder.is_dir():
         return ()
-    with _alone(folder):
+    with suppress(OSError), _alone(folder):
         return _take_away(folder)
+    return ()
 
 
 @contextmanager
 def _alone(folder: Path) -> Generator[None]:
-    """One at a time over all processes; held for some file operations only."""
+    """One at a time over all processes; held for some file operations only.
+
+    Raises:
+        OSError: Somebody holds it and does not go on, as a process does that was stopped.
+    """
     lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        _lock(lock, folder)
         yield
     finally:
         os.close(lock)
+
+
+def _lock(lock: int, folder: Path) -> None:
+    until = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise OSError(errno.EBUSY, "another process holds the lock and does not go on", str(folder / "lock")) from None
+            time.sleep(LOOK_SECONDS)
 
 
 def _made(folder: Path) -> set[str]:

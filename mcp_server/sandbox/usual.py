@@ -49,6 +49,11 @@ HOME_ONLY = frozenset({
 COMMON_FOLDER = "commondir"
 """The file in a repository that says where its settings lie instead."""
 
+PACKAGES = frozenset({"node_modules", "site-packages"})
+"""Folders that package managers fill: the `.github` or `.travis.yml` of somebody's library, which no machine obeys there."""
+
+REPOSITORIES = frozenset({".git", ".hg", ".svn", ".jj"})
+
 GIT_PROGRAMS = ("hooks", "config", "config.worktree", "info/attributes", "modules", "worktrees", COMMON_FOLDER)
 """What in a repository's `.git` runs programs, says which, or where that is said: it stays read-only where a person let a line write
 `.git`."""

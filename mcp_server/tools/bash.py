@@ -13,7 +13,7 @@ from mcp_server.sandbox.running import Finished, run
 from mcp_server.shell.reading import MAX_LINE, Reading
 from mcp_server.tools.background import Background, Line, Order
 from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
-from mcp_server.tools.bash_asking import naming, reading_of, requests_of
+from mcp_server.tools.bash_asking import Runs, naming, reading_of, requests_of
 from mcp_server.tools.enclosed import enclosed, enclosure_of, profile_of, refuse_unless_held, refused, understood, with_besides
 from mcp_server.tools.opening import in_words
 from mcp_server.tools.outputs import Spool
@@ -156,7 +156,8 @@ def _bash(context: ToolContext) -> str:
 def _requests(reading: Reading, context: ToolContext) -> tuple[Request, ...]:
     if not understood(reading):
         refuse_unless_held(reading, enclosure_of(context))
-    requests = requests_of(reading, context, held=lambda: enclosure_of(context).holds)
+    runs = Runs(held=lambda: enclosure_of(context).holds, own_temporary=lambda: enclosure_of(context).own_temporary)
+    requests = requests_of(reading, context, runs)
     return requests if understood(reading) else with_besides(requests, reading, context)
 
 

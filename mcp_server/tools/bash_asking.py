@@ -19,6 +19,8 @@ from mcp_server.tools.repositories import names_no_programs
 ANYWHERE = "*"
 """The value of `webfetch` for every address."""
 
+TEMPORARY = "/tmp"  # noqa: S108 - compared
+
 MAX_MATCHES = 200
 """Names that one pattern may stand for; more are not for a prompt."""
 
@@ -72,28 +74,41 @@ def naming(
     )
 
 
-def requests_of(reading: Reading, context: Surroundings, *, held: Callable[[], bool]) -> tuple[Request, ...]:
-    """Every permission that a line needs. `held` tells whether it runs where the rules are enforced, whatever it does; asked only where
-    that matters, as it may take long to find out.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runs:
+    """Where a line runs; each is asked only where it matters, as it may take long to find out."""
+
+    held: Callable[[], bool]
+    """The rules are enforced there, whatever it does."""
+    own_temporary: Callable[[], bool]
+    """What it calls `/tmp` is its session's own folder."""
+
+
+def requests_of(reading: Reading, context: Surroundings, runs: Runs) -> tuple[Request, ...]:
+    """Every permission that a line needs.
 
     Raises:
         ToolFailure: It names more places than anybody would read.
     """
-    return _Asking(reading, context, held).requests()
+    return _Asking(reading, context, runs).requests()
 
 
 class _Asking:
-    def __init__(self, reading: Reading, context: Surroundings, held: Callable[[], bool]) -> None:
+    def __init__(self, reading: Reading, context: Surroundings, runs: Runs) -> None:
         self.reading = reading
         self.context = context
-        self._held = held
+        self._runs = runs
         self.case = CaseByFolder()
         self.looked = 0
         self.overlooked = False
 
     @cached_property
     def held(self) -> bool:
-        return self._held()
+        return self._runs.held()
+
+    @cached_property
+    def own_temporary(self) -> bool:
+        return self._runs.own_temporary()
 
     def requests(self) -> tuple[Request, ...]:
         reads, writes = _Asked(), _Asked()
@@ -133,6 +148,8 @@ class _Asking:
             path = os.path.join(folder, touch.text)
             if not nameable(path):
                 raise ToolFailure(f"{touch.text[:80]}… is too long for a path")
+            if self._passes(path):
+                continue
             value = self._locate(path)
             if touch.inside_as and os.path.isdir(value.resolved):
                 value = self._locate(os.path.join(path, touch.inside_as))
@@ -143,6 +160,13 @@ class _Asking:
             if touch.whole and not (touch.some and self.held) and os.path.isdir(value.resolved):
                 for inner in self._within(value, permission, shown_only=touch.shown_only):
                     asked.add(inner)
+
+    def _passes(self, path: str) -> bool:
+        """Is it in the session's own `/tmp`, where nothing need be asked for? What lies there leads nowhere that the sandbox hides.
+        Where the workspace lies in `/tmp` too, the two are not told apart by name.
+        """
+        own = (TEMPORARY,)
+        return _within_any(os.path.normpath(path), own) and not _within_any(str(self.context.workspace), own) and self.own_temporary
 
     def _locate(self, path: str) -> PathValue:
         return locate(path, self.context.workspace, self.case)
@@ -183,13 +207,14 @@ class _Asking:
         found = {value.resolved: value for value in paths if not value.inside}
         for touch in self.reading.visited:
             for folder in touch.folders:
-                value = self._locate(os.path.join(folder, touch.text))
-                if not value.inside:
+                path = os.path.join(folder, touch.text)
+                if not self._passes(path) and not (value := self._locate(path)).inside:
                     found.setdefault(value.resolved, value)
         for folders, words in self._by_folders().items():
             for folder in sorted(folders) or [str(self.context.workspace)]:
                 for value in places_outside(words, folder, self.context):
-                    found.setdefault(value.resolved, value)
+                    if not self._passes(value.unresolved):
+                        found.setdefault(value.resolved, value)
         return outside(*found.values())
 
     def _by_folders(self) -> dict[Folders, list[str]]:

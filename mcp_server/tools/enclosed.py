@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mcp_server.errors import ToolFailure
-from mcp_server.policy.values import Action, PathValue, Request
+from mcp_server.policy.values import Action, AskRef, PathValue, Request
 from mcp_server.sandbox.derive import NOTHING, Approval
 from mcp_server.sandbox.enclosing import Enclosure
 from mcp_server.sandbox.profile import Profile, within
@@ -20,6 +20,9 @@ from mcp_server.tools.repositories import QUIET
 ANY_ADDRESS = "while it runs it can reach any address, not only those named"
 
 ANY_FILE = "while it runs it may write anywhere in the workspace where no rule speaks against it"
+
+ANYWHERE_IN = "anywhere in the workspace, "
+"""Before the owner of an ask that is lifted for all of the workspace while a line runs."""
 
 NO_SANDBOX = "it runs without a sandbox, as settings say: it can read, change and reach whatever this user can"
 
@@ -50,7 +53,7 @@ def refuse_unless_held(reading: Reading, enclosure: Enclosure) -> None:
     Raises:
         ToolFailure: With what is missing, and the ways out.
     """
-    if enclosure.holds or enclosure.chosen or understood(reading):
+    if not enclosure.missing or enclosure.chosen or understood(reading):
         return
     known = "; ".join(reading.why) or "what its programs do cannot be known beforehand"
     raise ToolFailure(
@@ -63,13 +66,27 @@ def refuse_unless_held(reading: Reading, enclosure: Enclosure) -> None:
 def with_besides(requests: tuple[Request, ...], reading: Reading, context: ToolContext) -> tuple[Request, ...]:
     """The requests of a line that is not understood, with what a person who is asked should know, and lifts besides."""
     enclosure = enclosure_of(context)
-    besides, notes = (), [NO_SANDBOX] if enclosure.chosen else []
-    if enclosure.lent and enclosure_of(context, Approval(lifted=frozenset(enclosure.lent))).holds:
-        besides = enclosure.lent
-        notes.append(f"{ANY_FILE} ({', '.join(map(str, besides))})")
+    notes = [NO_SANDBOX] if enclosure.chosen else []
     notes += [ANY_ADDRESS] if any(request.permission == "webfetch" for request in requests) else []
-    # Whatever of the line asks, its person sees all of this.
-    return tuple(replace(request, besides=besides if request.permission == "bash" else (), notes=tuple(notes)) for request in requests)
+    besides, told = _lent(enclosure, context)
+    # Whatever of the line asks, its person sees all of this; what goes with running it, who is asked for running it.
+    return tuple(
+        replace(request, besides=besides, notes=(*told, *notes)) if request.permission == "bash" else replace(request, notes=tuple(notes))
+        for request in requests
+    )
+
+
+def _lent(enclosure: Enclosure, context: ToolContext) -> tuple[tuple[AskRef, ...], tuple[str, ...]]:
+    """The asks that are lifted by letting the line write anywhere in the workspace, by names of their own: who answers one of them for
+    a single file has not answered for the workspace. And what a person is told of it.
+    """
+    if not enclosure.lent:
+        return (), ()
+    writing = enclosure_of(context, Approval(lifted=frozenset(enclosure.lent)))
+    if writing.missing:
+        return (), ()
+    besides = tuple(replace(ask, owner=f"{ANYWHERE_IN}{ask.owner}") for ask in enclosure.lent)
+    return besides, (f"{ANY_FILE} ({', '.join(map(str, enclosure.lent))})", *writing.profile.unheld)
 
 
 def enclosed(reading: Reading, context: ToolContext) -> Enclosure:
@@ -80,7 +97,7 @@ def enclosed(reading: Reading, context: ToolContext) -> Enclosure:
     """
     approval = _approval(reading, context)
     enclosure = enclosure_of(context, approval)
-    if approval.lifted and not enclosure.holds:
+    if approval.lifted and enclosure.missing:
         # Better held and writing nothing than writing and not held.
         enclosure = enclosure_of(context, replace(approval, lifted=frozenset()))
     refuse_unless_held(reading, enclosure)
@@ -114,7 +131,9 @@ def _approval(reading: Reading, context: ToolContext) -> Approval:
         folders = tuple(dict.fromkeys(nearest_folder(os.path.dirname(path)) for path in made))
         written, read = (*written, *folders), (*read, *folders)
     return Approval(
-        lifted=context.lifted,
+        lifted=frozenset(
+            replace(ask, owner=ask.owner.removeprefix(ANYWHERE_IN)) for ask in context.lifted if ask.owner.startswith(ANYWHERE_IN)
+        ),
         written=written,
         read=read,
         # Who allowed one address by a rule did not allow the others, and the kernel knows only all or none.

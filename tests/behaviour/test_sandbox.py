@@ -66,6 +66,28 @@ async def test_what_a_person_allowed_for_the_session_holds_for_the_next_line_it_
     assert len(person.forms) == 1
 
 
+async def test_an_answer_for_one_folder_opens_that_folder_alone(tmp_path: Path) -> None:
+    world = make_world(tmp_path, files=FILES | {"out/a": "", "both.sh": "echo x > out/made\necho x > made\n"}, settings=ALLOWED)
+    person = Person(decides("allow_once"))
+    async with connect(world, NEAR, person=person) as connected:
+        told = await ran(connected, command="sh both.sh", may_write=["out"])
+    assert made(world, "out/made")
+    assert not made(world)
+    assert f"The sandbox kept it from writing {world.workspace}/made" in told
+    assert "may write anywhere" not in person.forms[0].message
+
+
+async def test_a_rule_on_names_that_no_sandbox_can_hold_asks_where_files_could_be_made(tmp_path: Path) -> None:
+    rules = {"permission": {"bash": "allow", "edit": {"*.lock": "deny"}}, "mode": "acceptEdits"}
+    world = make_world(tmp_path, files=FILES | {"a.lock": "old", "all.sh": "echo x > made\necho x > a.lock\n"}, settings=rules)
+    person = Person(decides("allow_once"))
+    async with connect(world, NEAR, person=person) as connected:
+        await ran(connected, command="sh all.sh")
+    assert made(world)
+    assert (world.workspace / "a.lock").read_text() == "old"
+    assert "*.lock" in person.forms[0].message
+
+
 async def test_an_ask_that_its_prompt_did_not_show_keeps_a_session_ruling_from_writing(tmp_path: Path) -> None:
     world = make_world(tmp_path, files=FILES)
     person = Person(decides("allow_session"))

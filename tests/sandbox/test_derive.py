@@ -250,3 +250,12 @@ def test_no_child_has_a_wider_profile_than_its_parent(
     inside = [path for path in FILES if path.startswith(WORKSPACE)]
     assert [path for path in inside if strength.index(child.access(path)) > strength.index(parent.access(path))] == []
     assert child.network <= parent.network
+
+
+def test_names_of_the_guard_are_not_looked_for_among_installed_packages_but_repositories_are() -> None:
+    found = tuple(f"{WORKSPACE}/node_modules/{name}" for name in ("a/.github", "a/.travis.yml", "b/.git", "b/.git/hooks"))
+    profile = scene("edit * allow", files=found).profile()
+    assert profile.access(f"{WORKSPACE}/node_modules/a/.github") is Access.WRITE
+    assert profile.access(f"{WORKSPACE}/node_modules/b/.git") is Access.READ
+    ours = scene("edit * allow", "edit *.yml ask", files=found).profile()
+    assert ours.access(f"{WORKSPACE}/node_modules/a/.travis.yml") is Access.READ

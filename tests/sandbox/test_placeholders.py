@@ -1,3 +1,4 @@
+import fcntl
 import os
 import subprocess
 import sys
@@ -137,3 +138,20 @@ def test_a_second_command_holds_what_the_first_has_put_up(placeholders: Placehol
     assert third.made == ()
     for placed in (first, second, third):
         placed.take()
+
+
+def test_a_process_that_was_stopped_with_the_lock_in_its_hand_keeps_nobody_waiting_for_long(
+    placeholders: Placeholders, tmp_path: Path
+) -> None:
+    folder = tmp_path / "state" / "placeholders"
+    placeholders.put([str(tmp_path / "one")]).take()
+    held = os.open(folder / "lock", os.O_RDWR)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    try:
+        with pytest.raises(OSError, match="does not go on"):
+            placeholders.put([str(tmp_path / "two")])
+        assert placeholders.sweep() == ()
+    finally:
+        os.close(held)
+    placeholders.put([str(tmp_path / "two")]).take()
+    assert not (tmp_path / "two").exists()

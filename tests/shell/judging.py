@@ -10,7 +10,7 @@ from mcp_server.policy.decide import decide, opinions_of
 from mcp_server.policy.guard import guard_rules
 from mcp_server.policy.values import Action, PathValue
 from mcp_server.policy.verdicts import Verdict
-from mcp_server.tools.bash_asking import reading_of, requests_of
+from mcp_server.tools.bash_asking import Runs, reading_of, requests_of
 from tests.policy.universe import member
 
 HOME = "/home/person"
@@ -41,7 +41,7 @@ def judged(line: str, held_by: Authority, workspace: Path, *, held: bool = True)
     ground = Ground(workspace=workspace, environment={"HOME": HOME}, closings=closings)
     try:
         reading = reading_of(line, str(workspace), ground)
-        return decide(held_by, requests_of(reading, ground, held=lambda: held))
+        return decide(held_by, requests_of(reading, ground, Runs(held=lambda: held, own_temporary=lambda: False)))
     except ToolFailure:
         return None
 

@@ -1,6 +1,6 @@
 import os
-from collections.abc import Generator
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import anyio
@@ -12,6 +12,7 @@ from mcp_server.policy.values import CommandValue
 from mcp_server.tools.background import Background
 from mcp_server.tools.base import ToolContext
 from mcp_server.tools.bash import LONGEST_MS, BashTool
+from mcp_server.tools.bash_asking import Runs, reading_of, requests_of
 from tests.tools.lending import Lent, text_of
 
 BASH = BashTool(Background())
@@ -59,6 +60,15 @@ def note(lent: Lent) -> Generator[Note]:
     handle = os.open(lent.workspace / "note", os.O_RDONLY | os.O_NONBLOCK)
     yield Note(handle=handle)
     os.close(handle)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """A workspace that need not exist."""
+
+    workspace: Path
+    environment: Mapping[str, str] = field(default_factory=lambda: {"HOME": "/home/person"})
+    closings: None = None
 
 
 def _asked(lent: Lent, command: str, **more: object) -> list[tuple[str, list[str]]]:
@@ -215,6 +225,15 @@ async def test_places_outside_are_asked_for_as_well(lent: Lent) -> None:
         ("echo `cat /etc/hosts`", ["/etc/hosts"]),
     ):
         assert _places(lent, command) == places, command
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_sessions_own_temporary_folder_is_no_place_outside(own: bool) -> None:
+    where = Elsewhere(workspace=Path("/srv/project"))
+    runs = Runs(held=lambda: True, own_temporary=lambda: own)
+    for line in ("sort a > /tmp/sorted", "cd /tmp && cat sorted", "wc -l /tmp/sorted"):
+        asked = requests_of(reading_of(line, "/srv/project", where), where, runs)
+        assert ("external_directory" in [request.permission for request in asked]) is not own, line
 
 
 async def test_a_link_that_leads_outside_is_a_place_outside(lent: Lent) -> None:

@@ -12,7 +12,10 @@ from mcp_server.policy.chain import Commons, Member
 from mcp_server.policy.guard import guard_rules
 from mcp_server.policy.values import CommandValue, PathValue, Request
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.tools.bash_asking import reading_of, requests_of
+from mcp_server.tools.bash_asking import Runs, reading_of, requests_of
+
+HELD = Runs(held=lambda: True, own_temporary=lambda: False)
+"""`/tmp` is the machine's: a case says the same on every machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +43,7 @@ def read_case(case: ShellCase) -> ReadLine:
     ground = _Ground()
     try:
         reading = reading_of(_line(case), WORKSPACE, ground)
-        requests = requests_of(reading, ground, held=lambda: True)
+        requests = requests_of(reading, ground, HELD)
     except ToolFailure as error:
         return ReadLine(scene=None, refusal=str(error))
     session = Member(session_id=SessionId("session"), agent="agent", rules=anchored(case.rules))
