@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
@@ -16,36 +15,11 @@ from mcp_server.cli.since import Since
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import json_line, table
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import AuditEvent
-from mcp_server.sessions.wording import path_of, time_of
+from mcp_server.sessions.searching import ACTIONS, HEADS, KINDS, Filter, row
 from mcp_server.store.protocol import Store, StoredAudit
 
-KINDS = ("decision", "outcome", "prompt", "ruling", "run", "session", "trust")
 PAGE = 1000
 """Events read at once by an export, which may be of any length."""
-
-HEADS = ("TIME", "WHO", "TOOL", "WHAT", "RULES", "BY", "OUTCOME")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """Which events to show. Empty fields filter nothing."""
-
-    tool: str | None
-    kind: str | None
-    action: str | None
-    since: float | None
-    ref: str | None = None
-    """A call, prompt, ruling or run, by its id or the start of it."""
-
-    def __call__(self, event: AuditEvent) -> bool:
-        return (
-            (self.tool is None or event.tool == self.tool)
-            and (self.kind is None or event.kind == self.kind)
-            and (self.action is None or (event.action is not None and event.action.word == self.action))
-            and (self.since is None or event.at >= self.since)
-            and (self.ref is None or event.ref.startswith(self.ref))
-        )
 
 
 def filters(command: Callable[..., None]) -> Callable[..., None]:
@@ -55,7 +29,7 @@ def filters(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--tree", metavar="ID", help="Only the tree that this session belongs to."),
         click.option("--tool", help="Only this tool."),
         click.option("--kind", type=click.Choice(KINDS), help="Only this kind of event."),
-        click.option("--action", type=click.Choice(["allow", "ask", "deny"]), help="Only decisions that came to this."),
+        click.option("--action", type=click.Choice(ACTIONS), help="Only decisions that came to this."),
         click.option("--since", type=Since(), help="Only later ones: 30m, 2h, 7d, or a date and time."),
         click.option("--ref", metavar="ID", help="Only what is about this call, prompt, ruling or run."),
     )
@@ -122,13 +96,6 @@ async def _places(store: Store, session: str | None, tree: str | None) -> tuple[
 
 audit.add_command(verify)
 audit.add_command(replay)
-
-
-def row(event: AuditEvent) -> tuple[str, ...]:
-    """One event as the table has it, under `HEADS`."""
-    verdict = f"{event.action.word} ({event.step.value})" if event.action is not None and event.step is not None else ""
-    what = " ".join(part for part in (event.kind, verdict) if part)
-    return (time_of(event.at), path_of(event.session_path), event.tool, what, "; ".join(event.rules), event.ruled_by, event.outcome)
 
 
 def as_object(stored: StoredAudit) -> dict[str, Any]:

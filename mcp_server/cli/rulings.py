@@ -2,6 +2,7 @@
 
 import json
 import time
+from functools import partial
 from typing import Any
 
 import click
@@ -11,8 +12,7 @@ from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import table
 from mcp_server.cli.terminal import terminal
 from mcp_server.errors import RemitError
-from mcp_server.records import RulingRecord
-from mcp_server.sessions import events
+from mcp_server.sessions.standing_rulings import Ruled, read_ruled, ruled, take_back
 from mcp_server.sessions.wording import age_of, elapsed_of, path_of, short
 from mcp_server.store.protocol import Store
 
@@ -44,17 +44,12 @@ def list_rulings(spent: bool, as_json: bool) -> None:
 def _list(spent: bool, as_json: bool) -> None:
     now = time.time()
 
-    async def read(store: Store) -> list[tuple[RulingRecord, tuple[str, ...], bool]]:
-        standing = {record.id for record in await store.rulings(principal=ME, standing_at=now)}
-        shown = await store.rulings(principal=ME, standing_at=None if spent else now)
-        return [(record, await _path(store, record), record.id in standing) for record in shown]
-
-    found = with_store(read)
+    found = with_store(partial(read_ruled, principal=ME, now=now, spent=spent))
     if as_json:
-        for record, path, stands in found:
-            click.echo(json.dumps(_as_json(record, path, stands), ensure_ascii=False))
+        for one in found:
+            click.echo(json.dumps(_as_json(one), ensure_ascii=False))
     elif found:
-        click.echo(table(HEADS, [_row(*one, now) for one in found]))
+        click.echo(table(HEADS, [_row(one, now) for one in found]))
     else:
         click.echo("no ruling stands")
 
@@ -68,61 +63,47 @@ def revoke(ruling_id: str) -> None:
         record = find_one(
             await store.rulings(principal=ME, standing_at=time.time()), ruling_id, lambda r: r.id, "standing ruling", "remit rulings"
         )
-        path = await _path(store, record)
+        one = await ruled(store, record, stands=True)
         with terminal() as person:
-            person.say(f"{path_of(path)}, {record.reach.value}: {_rule(record)}")
+            person.say(f"{path_of(one.path)}, {record.reach.value}: {one.rule}")
             person.confirm("to revoke this ruling")
-        now = time.time()
-        if not await store.revoke(record.id, principal=ME, now=now, events=(events.ruled(now, record, path, "revoked", by=ME),)):
+        if not await take_back(store, one, by=ME, now=time.time()):
             raise NotRevoked("it did not stand any more; nothing was changed")
-        return _rule(record)
+        return one.rule
 
     click.echo(f"revoked: {with_store(revoked)}")
 
 
-def _row(record: RulingRecord, path: tuple[str, ...], stands: bool, now: float) -> tuple[str, ...]:
+def _row(one: Ruled, now: float) -> tuple[str, ...]:
+    record = one.record
     return (
         short(record.id),
         age_of(record.created_at),
-        path_of(path),
+        path_of(one.path),
         record.reach.value,
-        _rule(record),
-        _state(record, stands),
+        one.rule,
+        one.state,
         str(record.used),
-        _end(record, stands, now),
+        _end(one, now),
         f"{record.given_by}, {record.channel}",
     )
 
 
-def _end(record: RulingRecord, stands: bool, now: float) -> str:
+def _end(one: Ruled, now: float) -> str:
     """How long it stands if nobody takes it back. Every ruling is over with its session."""
-    if not stands:
+    if not one.stands:
         return ""
-    return "its session" if record.expires_at is None else elapsed_of(record.expires_at - now)
+    ends = one.record.expires_at
+    return "its session" if ends is None else elapsed_of(ends - now)
 
 
-async def _path(store: Store, record: RulingRecord) -> tuple[str, ...]:
-    return tuple(session.agent for session in await store.chain(record.ruling.session_id))
-
-
-def _rule(record: RulingRecord) -> str:
-    return "that one call" if record.ruling.digest else str(record.ruling.rule)
-
-
-def _state(record: RulingRecord, stands: bool) -> str:
-    if stands:
-        return "stands"
-    if record.revoked_at is not None:
-        return "revoked"
-    return "used" if record.used else "expired"
-
-
-def _as_json(record: RulingRecord, path: tuple[str, ...], stands: bool) -> dict[str, Any]:
+def _as_json(one: Ruled) -> dict[str, Any]:
+    record = one.record
     return {
         "id": record.id,
         "created_at": record.created_at,
         "session": record.ruling.session_id,
-        "path": list(path),
+        "path": list(one.path),
         "reach": record.reach.value,
         "action": record.action.word,
         "rule": str(record.ruling.rule),
@@ -132,5 +113,5 @@ def _as_json(record: RulingRecord, path: tuple[str, ...], stands: bool) -> dict[
         "expires_at": record.expires_at,
         "revoked_at": record.revoked_at,
         "used": record.used,
-        "state": _state(record, stands),
+        "state": one.state,
     }

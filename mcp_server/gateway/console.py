@@ -21,11 +21,13 @@ from starlette.types import ASGIApp
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.gateway.access import Access, Visit, same_key
 from mcp_server.gateway.answering import Answering, NotCounted, Sent
+from mcp_server.gateway.audit import audit_page
 from mcp_server.gateway.cards import card
 from mcp_server.gateway.frame import page, turned_away
 from mcp_server.gateway.guarding import Guarded, names_of
 from mcp_server.gateway.html import el
 from mcp_server.gateway.inbox import Inbox, inbox_page
+from mcp_server.gateway.rulings import revoke, rulings_page
 from mcp_server.store.protocol import Store
 
 HOST = "127.0.0.1"
@@ -103,6 +105,25 @@ class Console:
         if isinstance(refused, NotCounted):
             return await self._prompt_page(prompt_id, visit, note=f"Your answer did not count: {refused.reason}.", status=409)
         return RedirectResponse(f"/{self.door}/prompts/{prompt_id}", 303)
+
+    async def show_rulings(self, _request: Request, visit: Visit) -> Response:
+        """What stands."""
+        return await self._rulings_page(visit)
+
+    async def revoke(self, request: Request, visit: Visit, _sent: Sent) -> Response:
+        """Take a ruling back."""
+        if not await revoke(self.store, self.principal, request.path_params["ruling_id"], now=self.clock()):
+            return await self._rulings_page(visit, note="It did not stand any more; nothing was changed.", status=409)
+        return RedirectResponse(f"/{self.door}/rulings", 303)
+
+    async def _rulings_page(self, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
+        body = await rulings_page(self.store, self.principal, self.door, visit.form_key, now=self.clock(), note=note)
+        return page("Rulings", self.door, "rulings", *body, status=status)
+
+    async def show_audit(self, request: Request, _visit: Visit) -> Response:
+        """What happened, through filters."""
+        body = await audit_page(self.store, self.principal, request.query_params, now=self.clock())
+        return page("Audit", self.door, "audit", *body)
 
     async def _prompt_page(self, prompt_id: str, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
         prompt = await self.store.prompt(prompt_id, self.principal)
@@ -182,6 +203,9 @@ def console_app(console: Console, *, port: int) -> ASGIApp:
         Route("/events", console.reading(console.events)),
         Route("/prompts/{prompt_id}", console.reading(console.show_prompt), methods=["GET"]),
         Route("/prompts/{prompt_id}", console.writing(console.answer), methods=["POST"]),
+        Route("/rulings", console.reading(console.show_rulings)),
+        Route("/rulings/{ruling_id}", console.writing(console.revoke), methods=["POST"]),
+        Route("/audit", console.reading(console.show_audit)),
     ]
     app = Starlette(routes=[Mount(f"/{console.door}", routes=routes)], exception_handlers={404: nowhere})
     return Guarded(app=app, hosts=names_of(port))

@@ -6,11 +6,11 @@ from pathlib import Path
 import anyio.to_thread
 import click
 
-from mcp_server.cli.audit import HEADS, row
 from mcp_server.cli.state import FILE, ME
 from mcp_server.cli.table import safe, table
 from mcp_server.cli.terminal import Terminal
 from mcp_server.protocol.visitor import Form, Said, Visit, visit
+from mcp_server.sessions.searching import HEADS, row
 from mcp_server.store.sqlite import open_store
 
 

@@ -1,0 +1,77 @@
+"""The pages beside the inbox: what stands, and what happened."""
+
+import re
+
+import pytest
+
+from mcp_server.principal import LOCAL
+from mcp_server.records import Choice
+from tests.cli.kept import RULE, Kept
+from tests.gateway.browsing import hidden_in, site, words_of
+from tests.gateway.conftest import put
+
+
+async def test_a_ruling_is_listed_and_taken_back_and_the_audit_tells_it(kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        browser = await served.browser()
+        await browser.answers(await put(kept), Choice.ALLOW_SESSION)
+        (ruling,) = await served.store.rulings(principal=LOCAL.key)
+        page = (await browser.get("rulings")).text
+        assert f"allow, session: {RULE}" in words_of(page)
+        assert "build › explore" in words_of(page)
+        after = await browser.post(f"rulings/{ruling.id}", hidden_in(page))
+        assert "No ruling stands" in words_of(after.text)
+        (taken,) = await served.store.rulings(principal=LOCAL.key)
+        assert taken.revoked_at is not None
+        assert "revoked" in [event.outcome for event in await served.audit() if event.kind == "ruling"]
+
+
+async def test_a_ruling_is_taken_back_once_and_by_its_own_form_alone(kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        browser, stranger = await served.browser(), served.stranger()
+        await browser.answers(await put(kept), Choice.ALLOW_SESSION)
+        (ruling,) = await served.store.rulings(principal=LOCAL.key)
+        fields = hidden_in((await browser.get("rulings")).text)
+        for refused in (await stranger.post(f"rulings/{ruling.id}", fields), await browser.post(f"rulings/{ruling.id}", {"key": "x"})):
+            assert refused.status_code == 403
+        (standing,) = await served.store.rulings(principal=LOCAL.key)
+        assert standing.revoked_at is None
+        assert (await browser.post(f"rulings/{ruling.id}", fields)).status_code == 200
+        assert (await browser.post(f"rulings/{ruling.id}", fields)).status_code == 409
+        assert (await browser.post("rulings/rul_none", fields)).status_code == 409
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("", 1), ("?kind=decision", 1), ("?kind=run", 0), ("?action=deny", 1), ("?action=allow", 0), ("?tool=read", 1), ("?tool=edit", 0)],
+)
+async def test_the_audit_is_searched_by_what_the_form_says(query: str, count: int, kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        page = words_of((await (await served.browser()).get(f"audit{query}")).text)
+    assert f"{count} event{'' if count == 1 else 's'}." in page
+    assert ("built-in guard: read .env* ask" in page) is bool(count)
+
+
+async def test_a_filter_that_means_nothing_says_so_and_stays_text(kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        page = (await (await served.browser()).get('audit?since="><script>&kind=x&session=%00')).text
+    assert "it filters nothing" in page
+    assert page.count("<script") == 1
+    assert "0 events." in page
+
+
+@pytest.mark.parametrize("page", ["", "rulings", "audit"])
+async def test_every_field_has_a_label_and_every_page_one_heading(page: str, kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        browser = await served.browser()
+        await browser.answers(await put(kept), Choice.ALLOW_SESSION)
+        await put(kept)
+        text = (await browser.get(page)).text
+    labelled = set(re.findall(r'<label for="([^"]+)"', text))
+    fields = [tag for tag in re.findall(r"<(?:input|select)[^>]*>", text) if 'type="hidden"' not in tag]
+    assert [tag for tag in fields if (found := re.search(r' id="([^"]+)"', tag)) is None or found[1] not in labelled] == []
+    assert text.count("<h1>") == 1
+    ids = re.findall(r' id="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    assert 'lang="en"' in text
+    assert text.count("aria-current") == 1
