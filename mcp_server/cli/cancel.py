@@ -9,13 +9,13 @@ from collections.abc import Sequence
 import anyio
 import click
 
-from mcp_server.cli.forest import ALL_OF_THEM
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import FINAL, AuditEvent, RunRecord
 from mcp_server.sessions.events import ran
+from mcp_server.sessions.forest import ALL_OF_THEM
 from mcp_server.sessions.wording import path_of, short
 from mcp_server.store.protocol import Store
 

@@ -9,14 +9,15 @@ from typing import Any
 
 import click
 
-from mcp_server.cli.forest import ALL_OF_THEM, Forest, Listed, as_object, lines_of, objects_of, read_forest
+from mcp_server.cli.forest import as_object, lines_of, objects_of
 from mcp_server.cli.live import beats, draws_here, screen
 from mcp_server.cli.pruning import prune_sessions
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
-from mcp_server.cli.story import Story, objects, read_story, told
+from mcp_server.cli.story import objects, told
 from mcp_server.cli.table import json_line, safe
-from mcp_server.records import PromptState
+from mcp_server.sessions.forest import ALL_OF_THEM, Forest, read_forest
+from mcp_server.sessions.story import Story, story_of
 from mcp_server.store.protocol import Store
 
 MOST = 200
@@ -38,7 +39,7 @@ def sessions(ctx: click.Context, finished: bool, watch: bool | None, workspace: 
     """Sessions and their subagents as a tree, newest first: what goes on now, and what it waits for."""
     if ctx.invoked_subcommand is not None:
         return
-    read = partial(read_forest, workspace=workspace, limit=limit, finished=finished)
+    read = partial(read_forest, principal=ME, workspace=workspace, limit=limit, finished=finished)
     draws = draws_here() and not as_json
     if not (draws if watch is None else watch):
         forest = with_store(read)
@@ -93,10 +94,7 @@ def show(session_id: str, as_json: bool) -> None:
     async def read(store: Store) -> Story:
         everyone = await store.sessions(ME, limit=ALL_OF_THEM)
         session = find_one(everyone, session_id, lambda s: s.id, "session", "remit sessions --all")
-        chain = await store.chain(session.id)
-        prompts = [prompt for prompt in await store.prompts(session_id=session.id, state=PromptState.OPEN) if prompt.principal == ME]
-        listed = Listed(session=session, run=await store.latest_run(session.id), prompts=tuple(prompts))
-        return await read_story(store, listed, tuple(one.agent for one in chain))
+        return await story_of(store, session)
 
     story = with_store(read)
     if as_json:

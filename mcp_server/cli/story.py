@@ -1,71 +1,16 @@
-"""A session's transcript with the verdicts in place: each call, the rule that decided it, who was asked and what they answered."""
+"""A session's story in the lines of a terminal, and as objects for programs."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mcp_server.cli.forest import ALL_OF_THEM, Listed
 from mcp_server.policy.values import CallId
-from mcp_server.records import (
-    ApprovalSubject,
-    AuditEvent,
-    CallEnded,
-    CallStarted,
-    Change,
-    Compacted,
-    ModelTurn,
-    Prompt,
-    PromptState,
-    StoredEntry,
-    TaskGiven,
-    Usage,
-)
-from mcp_server.sessions.offered import choices_of
+from mcp_server.records import ApprovalSubject, CallEnded, CallStarted, Compacted, ModelTurn, Prompt, StoredEntry, TaskGiven
+from mcp_server.sessions.forest import Listed
 from mcp_server.sessions.plain_entries import plain_entry, text_of
+from mcp_server.sessions.story import Story, beside, used, verdicts
 from mcp_server.sessions.wants import wanted
-from mcp_server.sessions.wording import cost_of, path_of, time_of
-from mcp_server.store.protocol import Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
-    """One session as everything that is kept of it tells."""
-
-    listed: Listed
-    path: tuple[str, ...]
-    entries: tuple[StoredEntry, ...]
-    decisions: Mapping[str, Sequence[AuditEvent]]
-    """By call, oldest first. The last one counted."""
-    outcomes: Mapping[str, AuditEvent]
-    """By call, as the audit has them: a client's own calls stand nowhere else."""
-    prompts: Mapping[CallId, Sequence[Prompt]]
-    """By call, oldest first."""
-    changes: tuple[Change, ...]
-    """The steps of its runs, oldest first."""
-
-
-async def read_story(store: Store, listed: Listed, path: tuple[str, ...]) -> Story:
-    """Everything about one session."""
-    session = listed.session
-    decisions: dict[str, list[AuditEvent]] = {}
-    outcomes: dict[str, AuditEvent] = {}
-    for stored in await store.audit_log(principal=session.principal, session_id=session.id, limit=ALL_OF_THEM):
-        match stored.event.kind:
-            case "decision":
-                decisions.setdefault(stored.event.ref, []).append(stored.event)
-            case "outcome":
-                outcomes[stored.event.ref] = stored.event
-            case "prompt" | "ruling" | "run" | "session" | "trust":
-                pass
-    prompts: dict[CallId, list[Prompt]] = {}
-    for prompt in await store.prompts(principal=session.principal, session_id=session.id):
-        for call in prompt.calls:
-            prompts.setdefault(call, []).append(prompt)
-    entries = await store.transcript(session.id)
-    changes = await store.changes(session.id)
-    return Story(listed=listed, path=path, entries=entries, decisions=decisions, outcomes=outcomes, prompts=prompts, changes=changes)
-
+from mcp_server.sessions.wording import path_of, time_of
 
 # ---- for people ---------------------------------------------------------------------------------
 
@@ -102,49 +47,9 @@ def _entry(story: Story, stored: StoredEntry) -> Iterator[str]:
             yield from (f"    {line}" for line in compacted.summary.split("\n"))
 
 
-def verdicts(story: Story, call: CallId) -> list[str]:
-    """How it was decided about the call, step by step: each decision, each prompt, each answer."""
-    lines = [(event.at, 0, _decision(event)) for event in story.decisions.get(call, ())]
-    for prompt in story.prompts.get(call, ()):
-        lines.append((prompt.created_at, 1, _asked(prompt)))
-        lines.append((prompt.answer.at if prompt.answer is not None else float("inf"), 2, _answered(prompt)))
-    return [line for _, _, line in sorted(lines, key=lambda one: one[:2])]
-
-
-def _decision(event: AuditEvent) -> str:
-    action = event.action.word if event.action is not None else "?"
-    step = event.step.value if event.step is not None else "?"
-    rules = f" by {'; '.join(event.rules)}" if event.rules else ""
-    return f"{action} ({step}){rules}" + (f", ruled by {event.ruled_by}" if event.ruled_by else "")
-
-
-def _asked(prompt: Prompt) -> str:
-    because = f", because {'; '.join(prompt.subject.because)}" if isinstance(prompt.subject, ApprovalSubject) else ""
-    return f"asked: {wanted(prompt)}{because}"
-
-
-def _answered(prompt: Prompt) -> str:
-    answer = prompt.answer
-    match prompt.state:
-        case PromptState.OPEN:
-            return f"waits for an answer: remit approvals show {prompt.id}"
-        case PromptState.ANSWERED if answer is not None:
-            said = choices_of(prompt).get(answer.choice, answer.choice.value) if answer.choice is not None else "answered"
-            words = f": {answer.words}" if answer.words else ""
-            return f"{answer.by} said at {time_of(answer.at)} through {answer.channel}: {said}{words}"
-        case PromptState.ANSWERED | PromptState.EXPIRED | PromptState.WITHDRAWN | PromptState.UNASKABLE:
-            return f"{prompt.state.value}" + (f": {prompt.reason}" if prompt.reason else "")
-
-
 def _beside(story: Story) -> Iterator[str]:
-    """Calls that no transcript holds: a client's own. Of these nothing is kept but what the audit has."""
-    known = {call.id for entry in story.entries if isinstance(entry.entry, ModelTurn) for call in entry.entry.calls}
-    for ref, events in story.decisions.items():
-        call = CallId(ref)
-        if call in known:
-            continue
-        outcome = story.outcomes.get(ref)
-        yield f"{time_of(events[0].at)}  {events[0].tool}: {outcome.outcome if outcome is not None else 'not ended'}"
+    for call, decision, outcome in beside(story):
+        yield f"{time_of(decision.at)}  {decision.tool}: {outcome}"
         yield from (f"      {line}" for line in verdicts(story, call))
 
 
@@ -152,15 +57,9 @@ def _ending(one: Listed) -> Iterator[str]:
     yield f"state: {one.state}" + (f", {one.run.reason}" if one.run and one.run.reason else "")
     if one.run is None:
         return
-    yield f"used: {_used(one.run.usage)}"
+    yield f"used: {used(one.run.usage)}"
     for call in one.run.outcome.refused if one.run.outcome else ():
         yield f"refused: {path_of(call.session_path)}: {call.tool} {call.summary}: {call.ending.value}: {call.reason}"
-
-
-def _used(usage: Usage) -> str:
-    cached = f" ({usage.cached_tokens} from the cache)" if usage.cached_tokens else ""
-    told = f"{usage.turns} turns, {usage.tool_calls} calls, {usage.input_tokens} tokens in{cached}, {usage.output_tokens} out"
-    return f"{told}, {cost_of(usage)}"
 
 
 # ---- for programs -------------------------------------------------------------------------------

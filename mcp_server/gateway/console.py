@@ -28,6 +28,7 @@ from mcp_server.gateway.guarding import Guarded, names_of
 from mcp_server.gateway.html import el
 from mcp_server.gateway.inbox import Inbox, inbox_page
 from mcp_server.gateway.rulings import revoke, rulings_page
+from mcp_server.gateway.sessions import session_page, sessions_page
 from mcp_server.store.protocol import Store
 
 HOST = "127.0.0.1"
@@ -105,6 +106,19 @@ class Console:
         if isinstance(refused, NotCounted):
             return await self._prompt_page(prompt_id, visit, note=f"Your answer did not count: {refused.reason}.", status=409)
         return RedirectResponse(f"/{self.door}/prompts/{prompt_id}", 303)
+
+    async def show_sessions(self, request: Request, _visit: Visit) -> Response:
+        """Who works."""
+        finished = "all" in request.query_params
+        body = await sessions_page(self.store, self.principal, self.door, finished=finished, now=self.clock())
+        return page("Sessions", self.door, "sessions", *body)
+
+    async def show_session(self, request: Request, _visit: Visit) -> Response:
+        """One transcript."""
+        body = await session_page(self.store, self.principal, self.door, request.path_params["session_id"])
+        if body is None:
+            return page("No such session", self.door, "sessions", el("h1", None, "No such session"), status=404)
+        return page("Session", self.door, "sessions", *body)
 
     async def show_rulings(self, _request: Request, visit: Visit) -> Response:
         """What stands."""
@@ -203,6 +217,8 @@ def console_app(console: Console, *, port: int) -> ASGIApp:
         Route("/events", console.reading(console.events)),
         Route("/prompts/{prompt_id}", console.reading(console.show_prompt), methods=["GET"]),
         Route("/prompts/{prompt_id}", console.writing(console.answer), methods=["POST"]),
+        Route("/sessions", console.reading(console.show_sessions)),
+        Route("/sessions/{session_id}", console.reading(console.show_session)),
         Route("/rulings", console.reading(console.show_rulings)),
         Route("/rulings/{ruling_id}", console.writing(console.revoke), methods=["POST"]),
         Route("/audit", console.reading(console.show_audit)),

@@ -62,24 +62,25 @@ def exact(text: str) -> Html:
     return el("code", {"class": "exact", "dir": "ltr"}, _pieces(_cut(text)))
 
 
-def lined(text: str, *, of: str, diff: bool = False) -> Html:
+def lined(text: str, *, of: str, diff: bool = False, most: int = MOST_SHOWN) -> Html:
     """A text with its lines, in a box of its own that scrolls.
 
     Args:
         text: Anything.
         of: What it is, for those who cannot see the box.
         diff: Colour added and removed lines.
+        most: Characters that are shown.
     """
-    lines = _cut(text).split("\n")
+    lines = _cut(text, most).split("\n")
     shown = (el("span", {"class": _kind(line) if diff else "line"}, _tabbed(line), "\n") for line in lines)
     box = {"class": "box exact", "dir": "ltr", "tabindex": "0", "role": "region", "aria-label": of}
-    return join(el("pre", box, *shown), _size(text, len(lines)))
+    return join(el("pre", box, *shown), _size(text, len(lines), most))
 
 
-def _size(text: str, lines: int) -> Html | None:
+def _size(text: str, lines: int, most: int) -> Html | None:
     if len(text) < 400 and lines < 12:
         return None
-    cut = f", of which {len(text) - MOST_SHOWN:,} are not shown" if len(text) > MOST_SHOWN else ""
+    cut = f", of which {len(text) - most:,} are not shown" if len(text) > most else ""
     return el("p", {"class": "size"}, f"{len(text):,} characters{cut}, {text.count(chr(10)) + 1:,} lines")
 
 
@@ -100,8 +101,8 @@ def _pieces(text: str) -> Html:
     return join(el("mark", {"class": "escape"}, piece) if escaped else piece for piece, escaped in pieces(text))
 
 
-def _cut(text: str) -> str:
-    left = len(text) - MOST_SHOWN
+def _cut(text: str, most: int = MOST_SHOWN) -> str:
+    left = len(text) - most
     if left <= 0:
         return text
-    return f"{text[: MOST_SHOWN * 2 // 3]}\n[… {left:,} characters are not shown …]\n{text[-(MOST_SHOWN // 3) :]}"
+    return f"{text[: most * 2 // 3]}\n[… {left:,} characters are not shown …]\n{text[-(most // 3) :]}"

@@ -2,11 +2,12 @@
 
 import re
 
+import anyio
 import pytest
 
 from mcp_server.principal import LOCAL
 from mcp_server.records import Choice
-from tests.cli.kept import RULE, Kept
+from tests.cli.kept import CHILD, RULE, WRITER, Kept
 from tests.gateway.browsing import hidden_in, site, words_of
 from tests.gateway.conftest import put
 
@@ -60,7 +61,36 @@ async def test_a_filter_that_means_nothing_says_so_and_stays_text(kept: Kept) ->
     assert "0 events." in page
 
 
-@pytest.mark.parametrize("page", ["", "rulings", "audit"])
+async def test_sessions_stand_as_a_tree_with_what_each_waits_for(kept: Kept) -> None:
+    await anyio.to_thread.run_sync(kept.working)
+    prompt = await anyio.to_thread.run_sync(lambda: kept.prompt(session=WRITER))
+    async with site(kept.folder) as served:
+        browser = await served.browser()
+        going, everything = (await browser.get("sessions")).text, (await browser.get("sessions?all=1")).text
+    rows = re.findall(r'class="depth-(\d)"[^>]*>(.*?)</li>', going)
+    assert [(depth, words_of(row).split()[0]) for depth, row in rows] == [("0", "build"), ("1", "writer"), ("2", "explore"), ("1", "1")]
+    assert f"/prompts/{prompt.id}" in going
+    assert "completed" not in words_of(going)
+    assert "completed" in words_of(everything)
+
+
+async def test_a_transcript_shows_each_call_its_verdict_and_its_end(kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        text = (await (await served.browser()).get(f"sessions/{CHILD}")).text
+    page = words_of(text)
+    for said in ("look around", "I look", "calls read", "deny (deny) by built-in guard: read .env* ask", "read: denied by the person"):
+        assert said in page
+    assert "refused:" in page
+    assert "\\u001b" in text
+    assert "\x1b" not in text
+
+
+async def test_a_session_that_is_not_there_is_not_found(kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        assert (await (await served.browser()).get("sessions/ses_none")).status_code == 404
+
+
+@pytest.mark.parametrize("page", ["", "rulings", "audit", "sessions", f"sessions/{CHILD}"])
 async def test_every_field_has_a_label_and_every_page_one_heading(page: str, kept: Kept) -> None:
     async with site(kept.folder) as served:
         browser = await served.browser()
@@ -70,7 +100,7 @@ async def test_every_field_has_a_label_and_every_page_one_heading(page: str, kep
     labelled = set(re.findall(r'<label for="([^"]+)"', text))
     fields = [tag for tag in re.findall(r"<(?:input|select)[^>]*>", text) if 'type="hidden"' not in tag]
     assert [tag for tag in fields if (found := re.search(r' id="([^"]+)"', tag)) is None or found[1] not in labelled] == []
-    assert text.count("<h1>") == 1
+    assert text.count("<h1") == 1
     ids = re.findall(r' id="([^"]+)"', text)
     assert len(ids) == len(set(ids))
     assert 'lang="en"' in text

@@ -1,0 +1,151 @@
+"""Who works or has worked, as a tree; and one session's transcript with the verdicts in place."""
+
+import json
+from collections.abc import Iterable, Iterator
+
+from mcp_server.gateway.cards import agents, moment
+from mcp_server.gateway.html import Child, Html, el, lined, said
+from mcp_server.policy.values import CallId, ToolCall
+from mcp_server.policy.verdicts import SessionId
+from mcp_server.records import CallEnded, CallStarted, Compacted, ModelTurn, StoredEntry, TaskGiven
+from mcp_server.sessions.forest import Forest, Listed, began, ended, read_forest
+from mcp_server.sessions.plain_entries import text_of
+from mcp_server.sessions.story import Story, beside, story_of, used, verdicts
+from mcp_server.sessions.wants import wanted
+from mcp_server.sessions.wording import elapsed_of
+from mcp_server.store.protocol import Store
+
+MOST_LISTED = 100
+"""Finished sessions that are listed where they are asked for: the newest of them, with their ancestors."""
+
+MOST_ENTRIES = 400
+"""Entries of a transcript on one page, the last ones; `remit sessions show` has all."""
+
+MOST_CHARACTERS = 20_000
+"""Of one entry."""
+
+
+async def sessions_page(store: Store, principal: str, door: str, *, finished: bool, now: float) -> list[Child]:
+    """The body of the page with the tree."""
+    forest = await read_forest(store, principal=principal, workspace=None, limit=MOST_LISTED, finished=finished)
+    other = ("Only what goes on", f"/{door}/sessions") if finished else ("Finished ones too", f"/{door}/sessions?all=1")
+    rows = [_row(depth, one, door, now) for depth, one in forest.tree()]
+    return [
+        el("h1", None, "Sessions"),
+        el("p", None, el("a", {"href": other[1]}, other[0])),
+        el("ul", {"class": "tree"}, *rows) if rows else el("p", None, "Nothing is going on."),
+        _apart(forest),
+    ]
+
+
+def _apart(forest: Forest) -> Html | None:
+    apart = forest.folded.get(None, 0)
+    return el("p", {"class": "when"}, f"{apart} finished session{'' if apart == 1 else 's'} not shown.") if apart else None
+
+
+def _row(depth: int, one: Listed | int, door: str, now: float) -> Html:
+    """Each row says its depth to those who cannot see it."""
+    place = {"class": f"depth-{min(depth, 8)}", "aria-level": str(depth + 1), "role": "listitem"}
+    if isinstance(one, int):
+        return el("li", place, f"{one} finished")
+    link = el("a", {"href": f"/{door}/sessions/{one.session.id}"}, said(one.session.agent))
+    span = elapsed_of(ended(one, now) - began(one))
+    return el("li", place, link, " ", el("span", {"class": "state"}, one.state), f" · {span} · ", *_about(one, door))
+
+
+def _about(one: Listed, door: str) -> Iterator[Child]:
+    reason = one.run.reason if one.run is not None else ""
+    yield said(", ".join(part for part in (reason, one.session.title) if part))
+    for prompt in one.prompts:
+        yield el("p", {"class": "note"}, el("a", {"href": f"/{door}/prompts/{prompt.id}"}, "asks you: ", said(wanted(prompt)[:200])))
+
+
+async def session_page(store: Store, principal: str, door: str, session_id: str) -> list[Child] | None:
+    """The body of one session's page. None: there is no such session of this person's."""
+    session = await store.session(SessionId(session_id), principal)
+    if session is None:
+        return None
+    story = await story_of(store, session)
+    children = await store.children(session.id)
+    left = len(story.entries) - MOST_ENTRIES
+    return [
+        el("h1", None, agents(story.path)),
+        el("p", {"class": "when"}, session.id, " · ", said(session.workspace)),
+        el("p", None, said(session.title)) if session.title else None,
+        el("p", None, el("span", {"class": "state"}, story.listed.state), *_usage(story)),
+        *(el("p", None, "sent ", el("a", {"href": f"/{door}/sessions/{one.id}"}, said(one.agent))) for one in children),
+        el("p", {"class": "note"}, f"{left} earlier entries are not shown.") if left > 0 else None,
+        *(_entry(story, stored) for stored in story.entries[-MOST_ENTRIES:]),
+        *(_beside(story, call, tool, end) for call, tool, end in ((c, event.tool, end) for c, event, end in beside(story))),
+        _changes(story),
+    ]
+
+
+def _usage(story: Story) -> Iterator[Child]:
+    run = story.listed.run
+    if run is None:
+        return
+    yield join_reason(run.reason)
+    yield f" · {used(run.usage)}"
+    if run.outcome is not None and run.outcome.refused:
+        refused = (
+            el("li", None, agents(call.session_path), ": ", said(f"{call.tool} {call.summary}: {call.ending.value}: {call.reason}"))
+            for call in run.outcome.refused
+        )
+        yield el("span", None, " · refused:")
+        yield el("ul", {"class": "box"}, *refused)
+
+
+def join_reason(reason: str) -> Html | None:
+    """Why it is so, where that is known."""
+    return el("span", None, ": ", said(reason)) if reason else None
+
+
+def _entry(story: Story, stored: StoredEntry) -> Html | None:
+    match stored.entry:
+        case TaskGiven() as given:
+            return _block("Task", stored.at, lined(given.text, of="The task", most=MOST_CHARACTERS))
+        case ModelTurn() as turn:
+            text = lined(turn.text, of="What the model said", most=MOST_CHARACTERS) if turn.text else None
+            return _block(el("span", None, "Model ", said(turn.model)), stored.at, text, *(_call(story, call) for call in turn.calls))
+        case CallStarted():
+            return None
+        case CallEnded() as done:
+            title = el("span", None, said(done.tool), f": {done.ending.value}")
+            return _block(title, stored.at, lined(text_of(done), of="What the model was told", most=MOST_CHARACTERS))
+        case Compacted() as compacted:
+            return _block(
+                "Shortened: in place of all before, the model now reads",
+                stored.at,
+                lined(compacted.summary, of="The summary", most=MOST_CHARACTERS),
+            )
+
+
+def _block(title: Child, at: float, *body: Child | Iterable[Child]) -> Html:
+    return el("section", {"class": "entry"}, el("h2", None, title), el("p", {"class": "when"}, moment(at)), *body)
+
+
+def _call(story: Story, call: ToolCall) -> Html:
+    arguments = json.dumps(dict(call.arguments), ensure_ascii=False, indent=1)
+    return el(
+        "div",
+        None,
+        el("h3", None, "calls ", said(call.tool)),
+        lined(arguments, of="Its arguments", most=MOST_CHARACTERS),
+        _verdicts(story, call.id),
+    )
+
+
+def _verdicts(story: Story, call: CallId) -> Html:
+    return el("ul", {"class": "because"}, *(el("li", None, said(line)) for line in verdicts(story, call)))
+
+
+def _beside(story: Story, call: CallId, tool: str, end: str) -> Html:
+    return el("section", {"class": "entry"}, el("h2", None, said(tool), f": {end}"), _verdicts(story, call))
+
+
+def _changes(story: Story) -> Html | None:
+    if not story.changes:
+        return None
+    lines = (el("li", None, moment(one.at), f" {one.state.value}", join_reason(one.reason)) for one in story.changes)
+    return el("section", None, el("h2", None, "Steps"), el("ol", {"class": "box", "tabindex": "0"}, *lines))
