@@ -48,6 +48,11 @@ class Backend(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def own_temporary(self) -> bool:
+        """What commands call `/tmp` is the profile's temporary folder."""
+        ...
+
     def start(self, profile: Profile, job: Job) -> Started:
         """Start it. Call this from the event loop's own thread: the sandbox may live only as long as the thread that starts it.
 

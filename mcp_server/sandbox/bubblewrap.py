@@ -43,6 +43,7 @@ class Bubblewrap:
     program: str
     placeholders: Placeholders
     name: str = NAME
+    own_temporary: bool = True
 
     def cannot_hold(self, profile: Profile) -> tuple[str, ...]:
         """Links that stand where a protected path would: a mount goes to where a link leads, and the link can be replaced."""

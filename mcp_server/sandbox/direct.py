@@ -15,6 +15,7 @@ class Direct:
     """Starts commands as they are, under limits."""
 
     name: str = NAME
+    own_temporary: bool = False
 
     def cannot_hold(self, profile: Profile) -> tuple[str, ...]:
         return (*profile.unheld, "no sandbox is used: a command can read, change and reach whatever this user can")

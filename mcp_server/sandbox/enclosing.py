@@ -12,7 +12,6 @@ from threading import Lock
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import AskRef
 from mcp_server.sandbox.backend import Backend
-from mcp_server.sandbox.bubblewrap import NAME as BUBBLEWRAP
 from mcp_server.sandbox.choice import PLACEHOLDERS, Sandbox, choose
 from mcp_server.sandbox.derive import NOTHING, Approval, asked_before_writing, profile_for
 from mcp_server.sandbox.direct import Direct
@@ -54,7 +53,7 @@ class Enclosure:
     @property
     def own_temporary(self) -> bool:
         """What the line calls `/tmp` is the session's own folder."""
-        return self.backend.name == BUBBLEWRAP
+        return self.backend.own_temporary
 
     @property
     def words(self) -> str:

@@ -35,6 +35,7 @@ class Landlock:
 
     version: int
     name: str = NAME
+    own_temporary: bool = False
 
     def cannot_hold(self, profile: Profile) -> tuple[str, ...]:
         made = list(profile.unheld)

@@ -140,9 +140,7 @@ def test_a_second_command_holds_what_the_first_has_put_up(placeholders: Placehol
         placed.take()
 
 
-def test_a_process_that_was_stopped_with_the_lock_in_its_hand_keeps_nobody_waiting_for_long(
-    placeholders: Placeholders, tmp_path: Path
-) -> None:
+def test_a_process_that_was_stopped_while_it_held_the_lock_keeps_nobody_waiting(placeholders: Placeholders, tmp_path: Path) -> None:
     folder = tmp_path / "state" / "placeholders"
     placeholders.put([str(tmp_path / "one")]).take()
     held = os.open(folder / "lock", os.O_RDWR)
