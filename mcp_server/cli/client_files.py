@@ -45,7 +45,7 @@ def client_file(client: str, workspace: Path, home: Path, *, user: bool) -> Clie
     match client:
         case "claude-desktop":
             path = Path(user_config_dir("Claude", appauthor=False, roaming=True)) / "claude_desktop_config.json"
-            then = "Quit Claude Desktop and start it again. It cannot show prompts: `remit approvals` in a terminal answers them."
+            then = "Quit Claude Desktop and start it again. It cannot show prompts: `remit console` or `remit approvals` answers them."
             return ClientFile(name="Claude Desktop", path=path, key="mcpServers", workspace=shown, typed=False, then=then)
         case "claude-code":
             path = home / ".claude.json" if user else workspace / ".mcp.json"

@@ -11,8 +11,9 @@ lists the known ones. Independent tasks may be sent in parallel, or with `backgr
 `wait_seconds`) until the state is `completed`, `error` or `cancelled`. `task_cancel` ends it with all its subagents. To go on \
 with a finished subagent, call `task` again with its `task_id`.
 
-Some calls need a person's approval. The person is asked by your host, or answers with `remit approvals` in a terminal; you \
-cannot answer. A call that says it is still waiting goes on by itself: the same call again continues it and does not start it twice.
+Some calls need a person's approval. The person is asked by your host, or answers with `remit approvals` in a terminal or \
+`remit console` in a browser; you cannot answer. A call that says it is still waiting goes on by itself: the same call again \
+continues it and does not start it twice.
 
 Four endings are different. *Denied by rule* and *denied by the person* mean no: do not look for another way to the same end; \
 say what was denied and why, or do without. *Nobody could be asked* and *nobody answered in time* mean that no one has decided: \
