@@ -66,7 +66,7 @@ class Guarded:
         host = headers.get("host", "")
         if host not in self.hosts:
             return PlainTextResponse("this is not the name of a console on this machine", 421)
-        if method not in ("GET", "HEAD", "POST"):
+        if method not in ("GET", "POST"):
             return PlainTextResponse("no such method here", 405)
         ours = headers.get("origin") == f"http://{host}" and headers.get("sec-fetch-site", "same-origin") == "same-origin"
         if method == "POST" and not ours:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import anyio
@@ -11,15 +11,12 @@ from anyio import to_thread
 from mcp_server.gateway.cards import Shown, card, moment, path
 from mcp_server.gateway.details import diff_of, parts_of
 from mcp_server.gateway.html import Child, Html, el, said
-from mcp_server.records import ApprovalSubject, Prompt, PromptId, PromptState
+from mcp_server.records import ApprovalSubject, Prompt, PromptState
 from mcp_server.sessions.wants import wanted
 from mcp_server.store.protocol import Store
 
 MOST_CARDS = 40
 """Prompts that are shown whole; of those behind them one line each. More than anybody answers at a sitting."""
-
-MOST_KEPT = 200
-"""Prompts whose details are remembered."""
 
 LOOK = 0.2
 """Seconds between two looks at the store's change number, as a server does it: people take it for at once."""
@@ -37,22 +34,13 @@ class Inbox:
     home: str
     """What `$HOME` stands for in lines of shell."""
     clock: Callable[[], float]
-    _details: dict[PromptId, Shown] = field(default_factory=dict[PromptId, Shown])
 
     async def open_prompts(self) -> tuple[Prompt, ...]:
         """Oldest first."""
         return await self.store.prompts(principal=self.principal, state=PromptState.OPEN)
 
     async def shown(self, prompt: Prompt) -> Shown:
-        """The prompt as it is now with its details, which are found out once: reading files and lines takes a moment."""
-        if prompt.id not in self._details:
-            while len(self._details) >= MOST_KEPT:
-                del self._details[next(iter(self._details))]
-            self._details[prompt.id] = await self._read(prompt)
-        known = self._details[prompt.id]
-        return Shown(prompt=prompt, diff=known.diff, parts=known.parts)
-
-    async def _read(self, prompt: Prompt) -> Shown:
+        """The prompt with its details, found out anew each time: a diff is against the file as it is now."""
         subject = prompt.subject
         if not isinstance(subject, ApprovalSubject) or subject.tool not in ("bash", "edit", "write"):
             return Shown(prompt=prompt)

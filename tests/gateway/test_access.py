@@ -31,6 +31,14 @@ async def test_a_link_opens_the_inbox_once_and_never_again(kept: Kept) -> None:
         assert (await first.get()).status_code == 200
 
 
+async def test_asking_about_a_link_does_not_spend_it(kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        browser = served.stranger()
+        link = served.console.link(served.port)
+        assert (await browser.client.head(link)).status_code == 405
+        assert (await browser.client.get(link)).status_code == 200
+
+
 async def test_the_cookie_is_out_of_reach_of_scripts_other_sites_and_other_paths(kept: Kept) -> None:
     async with site(kept.folder) as served:
         browser = served.stranger()
