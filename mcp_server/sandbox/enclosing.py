@@ -1,8 +1,5 @@
 """What the commands of a session run in, as its rules stand now: the profile, the back end, and what of it cannot be held."""
 
-import shutil
-import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,21 +9,15 @@ from threading import Lock
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import AskRef
 from mcp_server.sandbox.backend import Backend
-from mcp_server.sandbox.choice import PLACEHOLDERS, Sandbox, choose
+from mcp_server.sandbox.choice import Sandbox, choose
 from mcp_server.sandbox.derive import NOTHING, Approval, asked_before_writing, profile_for
 from mcp_server.sandbox.direct import Direct
 from mcp_server.sandbox.ground import Ground, look_around
 from mcp_server.sandbox.looking import look
-from mcp_server.sandbox.placeholders import Placeholders
 from mcp_server.sandbox.profile import Profile, within
+from mcp_server.sandbox.tidying import TEMPORARY, tidy
 from mcp_server.settings.places import Places, private_folder
 from mcp_server.settings.schema import SandboxWish
-
-TEMPORARY = "tmp"
-"""The folder in Remit's cache that holds each session's own."""
-
-UNUSED_SECONDS = 7 * 86400.0
-"""A session may wait days for a person, and go on with what it left in its temporary folder."""
 
 NOWHERE = Direct()
 """What a line runs in that is wholly understood, where no back end can be used: nothing that it does was left unjudged."""
@@ -97,16 +88,8 @@ class Enclosing:
         """When a server starts: take away what a crash left and temporary folders that nobody has used for long, and try what there is.
         May be called from any thread.
         """
-        self._tidy()
+        tidy(self._places)
         _ = self.sandbox
-
-    def _tidy(self) -> None:
-        if sys.platform == "linux":
-            Placeholders(self._places.state / PLACEHOLDERS).sweep()
-        folder = self._places.cache / TEMPORARY
-        for each in folder.iterdir() if folder.is_dir() else ():
-            if each.stat().st_mtime < time.time() - UNUSED_SECONDS:
-                shutil.rmtree(each, ignore_errors=True)
 
     def enclosure(self, authority: Authority, workspace: str, session: str, approval: Approval = NOTHING) -> Enclosure:
         """What a line of this session runs in, under the rules as they stand. Looks through the workspace."""

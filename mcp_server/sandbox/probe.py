@@ -22,7 +22,7 @@ from mcp_server.sandbox.backend import Backend, Job, Started
 from mcp_server.sandbox.profile import Limits, Place, Profile
 from mcp_server.sandbox.promises import Promise, Promises
 from mcp_server.sandbox.running import MARK
-from mcp_server.sandbox.tree import Tree, send
+from mcp_server.sandbox.tree import Tree, mark_of, send
 from mcp_server.sandbox.usual import SYSTEM
 from mcp_server.settings.places import private_folder
 
@@ -125,7 +125,7 @@ def _places(*paths: str) -> tuple[Place, ...]:
 
 def _run(backend: Backend, profile: Profile, outside: _Outside) -> str:
     """Run the trial and end it with all that it left. Returns what it printed."""
-    mark = secrets.token_hex(8)
+    mark = mark_of(secrets.token_hex(8))
     folder = os.path.dirname(profile.workspace)
     argv = [os.path.realpath(sys.executable), "-I", "-S", trial.__file__, folder, str(os.getpid()), str(outside.port), outside.abstract]
     with tempfile.TemporaryFile(dir=folder) as output:

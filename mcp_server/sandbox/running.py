@@ -15,7 +15,7 @@ from anyio import CancelScope, to_thread
 
 from mcp_server.sandbox.backend import Backend, Job, Started
 from mcp_server.sandbox.profile import Profile
-from mcp_server.sandbox.tree import Seen, Tree, known_here, send
+from mcp_server.sandbox.tree import Seen, Tree, known_here, mark_of, send
 
 MARK = "REMIT_CALL"
 """The variable that marks the processes of one command."""
@@ -119,7 +119,7 @@ async def running(backend: Backend, profile: Profile, argv: Sequence[str], *, cw
         NotStarted: The sandbox cannot be set up. Nothing was run.
         OSError: The program cannot be run.
     """
-    mark = secrets.token_hex(16)
+    mark = mark_of(secrets.token_hex(16))
     reading, writing = os.pipe()
     pipe = f"pipe:[{os.fstat(writing).st_ino}]"
     try:

@@ -6,7 +6,7 @@ which are its own, by that, which nothing sheds.
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -88,3 +88,46 @@ def _writes(pid: int, pipe: str) -> bool:
             if os.readlink(PROC / str(pid) / "fd" / descriptor) == pipe:
                 return True
     return False
+
+
+def mark_of(call: str) -> str:
+    """The value of the mark of one command: this process, by number and start, and the command's own."""
+    me = os.getpid()
+    return f"{me}.{_started(me)}.{call}"
+
+
+def end_orphans(name: str) -> int:
+    """End what is left of commands whose server is gone, as after a crash in the instant in which a sandbox was set up. Of this user's
+    processes only; returns how many there were.
+    """
+    orphans = [pid for pid in _all() if (mark := _mark_in(pid, name.encode())) is not None and not _lives(mark)]
+    for pid in orphans:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    return len(orphans)
+
+
+def _all() -> Iterator[int]:
+    return (int(name) for name in os.listdir(PROC) if name.isdigit()) if known_here() else iter(())
+
+
+def _mark_in(pid: int, name: bytes) -> str | None:
+    with suppress(OSError):
+        for entry in (PROC / str(pid) / "environ").read_bytes().split(b"\0"):
+            if entry.startswith(name + b"="):
+                return entry.partition(b"=")[2].decode(errors="replace")
+    return None
+
+
+def _lives(mark: str) -> bool:
+    """Does the process that set the mark run? One that cannot be read is left alone."""
+    pid, _, rest = mark.partition(".")
+    started = rest.partition(".")[0]
+    return not (pid.isdigit() and started.isdigit()) or _started(int(pid)) == started
+
+
+def _started(pid: int) -> str:
+    """When a process began, in ticks since the machine did; empty: there is none."""
+    with suppress(OSError, IndexError):
+        return (PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[19].decode()
+    return ""
