@@ -13,6 +13,8 @@ TYPESCRIPT := build/typescript
 SUITE := build/conformance
 TESTS ?= tests
 FACTOR ?= 50
+# Most tests wait for another process, or for a person that is one: two a processor.
+WORKERS ?= $(shell $(if $(wildcard $(BIN)/python),$(BIN)/python,python3) -c 'import os; print(min(8, 2 * (os.cpu_count() or 2)))')
 RUNS ?= 400
 
 # An environment that was moved, or whose Python is gone, is made anew.
@@ -43,7 +45,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.dev
 	@.ci/packages
 	@$(MAKE) --no-print-directory --keep-going clients || echo 'remit: not every client could be installed; the tests that drive them are skipped' >&2
-	@$(BIN)/python -m pytest -n auto --maxprocesses 8 -rs --no-fold-skipped $(TESTS)
+	@$(BIN)/python -m pytest -n $(WORKERS) -rs --no-fold-skipped $(TESTS)
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check --quiet .
