@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 
@@ -12,7 +12,7 @@ from mcp_server.sandbox.backend import Backend
 from mcp_server.sandbox.choice import Sandbox, choose
 from mcp_server.sandbox.derive import NOTHING, Approval, asked_before_writing, profile_for
 from mcp_server.sandbox.direct import Direct
-from mcp_server.sandbox.ground import Ground, look_around
+from mcp_server.sandbox.ground import look_around
 from mcp_server.sandbox.looking import look
 from mcp_server.sandbox.profile import Profile, within
 from mcp_server.sandbox.tidying import TEMPORARY, tidy
@@ -97,7 +97,7 @@ class Enclosing:
         temporary = private_folder(self.temporary(session))
         profile = profile_for(
             authority,
-            _ground(workspace, self._places, tuple(self._environment.items())),
+            look_around(workspace, self._places, self._environment),
             look=look,
             temporary=str(temporary.resolve()),
             environment=self._environment,
@@ -114,8 +114,3 @@ class Enclosing:
     def temporary(self, session: str) -> Path:
         """The session's own temporary folder, which its lines see as `/tmp`."""
         return self._places.cache / TEMPORARY / session
-
-
-@lru_cache(maxsize=64)
-def _ground(workspace: str, places: Places, environment: tuple[tuple[str, str], ...]) -> Ground:
-    return look_around(workspace, places, dict(environment))

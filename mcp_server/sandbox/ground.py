@@ -11,7 +11,7 @@ from mcp_server.settings.places import Places
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """Absolute paths, links resolved. Made once a server and workspace; what it names may come and go."""
+    """Absolute paths, links resolved. Made anew for each command: keys may come at any time."""
 
     workspace: str
     home: str
