@@ -1,4 +1,4 @@
-"""Read from what a failed command printed what the sandbox refused it, which rule that comes from, and how to ask for it.
+"""Read from what a failed command printed what the sandbox refused it, and which rule that comes from.
 
 A guess from words, made for the model's and the person's next step. It decides nothing.
 """
@@ -61,7 +61,7 @@ class Refusal:
 
     @property
     def words(self) -> str:
-        """One sentence, and what to do."""
+        """One sentence."""
         match self.permission:
             case "edit":
                 return f"The sandbox kept it from writing {self.value}: {self.because}."
@@ -81,18 +81,6 @@ def refusals(profile: Profile, output: str, code: int | None, *, cwd: str) -> tu
         for refusal in _of_line(profile, line[:2000], cwd):
             found.setdefault((refusal.permission, refusal.value), refusal)
     return tuple(found.values())[:MOST]
-
-
-def explain_refusal(profile: Profile, output: str, code: int | None, *, cwd: str) -> str | None:
-    """The same in words, with how to ask; None where the sandbox seems to have no part in the failure."""
-    found = refusals(profile, output, code, cwd=cwd)
-    if not found:
-        return None
-    ask = (
-        "To have a person asked for exactly this, name it: the path in a plain command or in edit, write or read, "
-        "the address in webfetch. Then run the line again."
-    )
-    return "\n".join([*(refusal.words for refusal in found), ask])
 
 
 def _of_line(profile: Profile, line: str, cwd: str) -> Iterator[Refusal]:

@@ -108,7 +108,7 @@ def report_of(session: SessionRecord, run: RunRecord, prompts: tuple[Prompt, ...
         error=error,
         waiting_for=[waiting_line(prompt) for prompt in prompts],
         model_turns=list(asked.lines),
-        usage=_usage(run.usage),
+        usage=usage_report(run.usage),
         refused=[_refused(call) for call in (run.outcome.refused if run.outcome else ())],
     )
 
@@ -140,11 +140,12 @@ def unborn(caller: SessionId, call: ToolCall, prompts: tuple[Prompt, ...]) -> Ta
         agent=str(call.arguments.get("subagent_type", "")),
         title=str(call.arguments.get("description", "")),
         waiting_for=[waiting_line(prompt) for prompt in prompts],
-        usage=_usage(Usage()),
+        usage=usage_report(Usage()),
     )
 
 
-def _usage(usage: Usage) -> UsageReport:
+def usage_report(usage: Usage) -> UsageReport:
+    """What was used, as it is told."""
     return UsageReport(
         turns=usage.turns,
         input_tokens=usage.input_tokens,

@@ -16,7 +16,7 @@ from mcp_server.records import FINAL, Prompt, PromptState, RunRecord, SessionRec
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Caller
 from mcp_server.sessions.plain_entries import plain_entry
-from mcp_server.sessions.reports import RefusedReport, TaskState, UsageReport, report_of, waiting_line
+from mcp_server.sessions.reports import RefusedReport, TaskState, UsageReport, report_of, usage_report, waiting_line
 from mcp_server.store.ids import is_id
 
 LOOK = 0.2
@@ -147,7 +147,7 @@ class StoreSight:
             result=report.result if report else None,
             error=report.error if report else None,
             refused=report.refused if report else [],
-            tree_usage=_reported(tree.usage),
+            tree_usage=usage_report(tree.usage),
         )
 
     async def _children(self, session: SessionRecord, tree: "_Tree") -> list[Below]:
@@ -215,7 +215,7 @@ class _Tree:
                 title=session.title,
                 reason=reason,
                 waiting_for=waiting_for,
-                usage=_reported(Usage()),
+                usage=usage_report(Usage()),
                 started_at=session.created_at,
                 changed_at=changed,
             )
@@ -238,18 +238,6 @@ class _Tree:
 def _is_of(caller: Caller, root: SessionRecord) -> bool:
     """Is it a root of this top-level caller: principal, workspace and root agent?"""
     return (root.principal, root.workspace, root.agent) == (caller.principal.key, caller.workspace, caller.agent)
-
-
-def _reported(usage: Usage) -> UsageReport:
-    return UsageReport(
-        turns=usage.turns,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        tool_calls=usage.tool_calls,
-        cached_tokens=usage.cached_tokens,
-        cost_usd=usage.cost,
-        unpriced=usage.unpriced,
-    )
 
 
 def _newest(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -27,7 +27,6 @@ from mcp_server.sandbox.landlock import Landlock
 from mcp_server.sandbox.looking import look
 from mcp_server.sandbox.placeholders import Placeholders
 from mcp_server.sandbox.profile import Limits, Profile
-from mcp_server.sandbox.refusals import explain_refusal
 from mcp_server.sandbox.running import run
 from mcp_server.settings.places import Places
 from tests.sandbox.stage import NOBODY, Ran, differences, picture
@@ -134,7 +133,6 @@ async def _run(backend: Backend, profile: Profile, workspace: Path, line: dict[s
         escaped=finished.escaped,
         changed=differences(before, picture(workspace)),
         cannot_hold=backend.cannot_hold(profile),
-        explained=explain_refusal(profile, text, finished.code, cwd=str(workspace)),
     )
 
 

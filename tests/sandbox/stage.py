@@ -56,7 +56,6 @@ class Ran:
     changed: tuple[str, ...]
     """Of the workspace, what is not as it was."""
     cannot_hold: tuple[str, ...]
-    explained: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

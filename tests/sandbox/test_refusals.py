@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mcp_server.sandbox.profile import Place, Profile
-from mcp_server.sandbox.refusals import Refusal, explain_refusal, refusals
+from mcp_server.sandbox.refusals import Refusal, refusals
 
 
 @pytest.fixture
@@ -81,16 +81,12 @@ def test_what_lies_outside_and_is_there_is_said_to_be_hidden(profile: Profile) -
 
 
 def test_a_command_that_succeeded_was_refused_nothing(profile: Profile) -> None:
-    assert explain_refusal(profile, "cat: .env: Permission denied", 0, cwd=profile.workspace) is None
+    assert refusals(profile, "cat: .env: Permission denied", 0, cwd=profile.workspace) == ()
 
 
-def test_the_words_name_what_was_refused_the_rule_and_the_way_to_ask(profile: Profile) -> None:
-    said = explain_refusal(profile, "touch: cannot touch 'a': Read-only file system", 1, cwd=profile.workspace)
-    assert said == (
-        f"The sandbox kept it from writing {profile.workspace}/a: agent explore: edit * deny.\n"
-        "To have a person asked for exactly this, name it: the path in a plain command or in edit, write or read, "
-        "the address in webfetch. Then run the line again."
-    )
+def test_the_words_name_what_was_refused_and_the_rule(profile: Profile) -> None:
+    (found,) = refusals(profile, "touch: cannot touch 'a': Read-only file system", 1, cwd=profile.workspace)
+    assert found.words == f"The sandbox kept it from writing {profile.workspace}/a: agent explore: edit * deny."
 
 
 def test_no_more_than_a_few_are_told(profile: Profile) -> None:
