@@ -35,7 +35,6 @@ class Order:
     """What to run, as it was judged."""
 
     session_id: SessionId
-    command: str
     backend: Backend
     profile: Profile
     argv: Sequence[str]
@@ -120,13 +119,15 @@ class Background:
         for line in [line for line in mine if line.over.is_set()][: max(0, len(mine) - KEPT + 1)]:
             del self._lines[line.id]
         line = Line(id=mint("bsh"), order=order)
+        # Known before it runs: the end of its session, or of the call, must find it.
+        self._lines[line.id] = line
         ready = anyio.Event()
         problem: list[ToolFailure | OSError] = []
         self._group.start_soon(partial(self._live, line, ready, problem))
         await ready.wait()
         if problem:
+            self._lines.pop(line.id, None)
             raise problem[0]
-        self._lines[line.id] = line
         return line
 
     async def _live(self, line: Line, ready: anyio.Event, problem: list[ToolFailure | OSError]) -> None:

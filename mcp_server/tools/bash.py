@@ -108,7 +108,6 @@ class BashTool:
         enclosure = enclosed(reading, context)
         order = Order(
             session_id=context.session_id,
-            command=arguments.command,
             backend=enclosure.backend,
             profile=profile_of(enclosure, reading, arguments.command),
             argv=[_bash(context), "--noprofile", "--norc", "-c", arguments.command],
