@@ -10,7 +10,8 @@ import click
 from mcp_server.cli.logs import log_to
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.terminal import Terminal, terminal
-from mcp_server.gateway.console import Console, listen, serve_console
+from mcp_server.gateway.console import Console
+from mcp_server.gateway.serving import listen, serve_console
 from mcp_server.store.protocol import Store
 
 

@@ -1,24 +1,17 @@
 """The console: a person's inbox in a browser on the same machine. Works on the store alone, whether or not a server runs."""
 
-import os
-import signal
-import socket
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qs
 
-import anyio
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
-from mcp_server.errors import ConfigError, Fault
 from mcp_server.gateway.access import Access, Visit, same_key
 from mcp_server.gateway.answering import Answering, NotCounted, Sent
 from mcp_server.gateway.audit import audit_page
@@ -38,9 +31,6 @@ FILES = Path(__file__).parent / "static"
 
 BODY_BYTES = 64 * 1024
 """Of one form: a few answers in own words fit."""
-
-DRAIN_SECONDS = 1
-"""For requests under way when the console ends; a page's stream never ends by itself."""
 
 NO_LINK = "Open the link that `remit console` printed in your terminal. It works once; press Enter there for another one."
 FORGED = "the form does not belong to this browser's visit"
@@ -225,44 +215,3 @@ def console_app(console: Console, *, port: int) -> ASGIApp:
     ]
     app = Starlette(routes=[Mount(f"/{console.door}", routes=routes)], exception_handlers={404: nowhere})
     return Guarded(app=app, hosts=names_of(port))
-
-
-def listen(port: int) -> socket.socket:
-    """A listening socket on loopback. Port 0 takes a free one.
-
-    Raises:
-        ConfigError: The port is taken.
-    """
-    try:
-        return socket.create_server((HOST, port), backlog=64)
-    except OSError as error:
-        fault = Fault(file="--port", line=None, problem=f"cannot listen on {HOST}:{port}: {error.strerror}", remedy="take another port")
-        raise ConfigError((fault,)) from error
-
-
-async def serve_console(console: Console, sock: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM. `sock`: from `listen`; closed at the end."""
-    port = int(sock.getsockname()[1])
-    config = uvicorn.Config(
-        console_app(console, port=port),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        ws="none",
-        lifespan="off",
-        timeout_graceful_shutdown=DRAIN_SECONDS,
-    )
-    server = uvicorn.Server(config)
-    with sock, _signals_held():
-        try:
-            await server.serve(sockets=[sock])
-        finally:
-            # Where this was cancelled, uvicorn has not come to it.
-            for listening in server.servers:
-                listening.close()
-
-
-def _signals_held() -> AbstractContextManager[object]:
-    """Uvicorn ends on a signal and then raises it again, which by default would end the process with a traceback."""
-    return anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) if os.name == "posix" else nullcontext()

@@ -2,10 +2,8 @@
 
 import ipaddress
 import os
-import signal
 import socket
 from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager, nullcontext
 
 import anyio
 import structlog
@@ -15,6 +13,7 @@ from starlette.applications import Starlette
 
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.protocol.lines import Line
+from mcp_server.protocol.signals import signals_held
 
 log = structlog.get_logger("protocol")
 
@@ -83,13 +82,6 @@ def _loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     return address
 
 
-def _signals_held() -> AbstractContextManager[object]:
-    """Uvicorn ends on a signal and then raises it again, which by default kills the process before anything is stored."""
-    if os.name != "posix":
-        return nullcontext()
-    return anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT)
-
-
 async def serve_http(
     server: Server[Line], sock: socket.socket, *, on_end: Callable[[], Awaitable[None]], on_ready: Callable[[str], None]
 ) -> None:
@@ -114,7 +106,7 @@ async def serve_http(
         timeout_graceful_shutdown=_DRAIN_SECONDS,
     )
     try:
-        with sock, _signals_held():
+        with sock, signals_held():
             on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
             await uvicorn.Server(config).serve(sockets=[sock])
     finally:

@@ -10,7 +10,8 @@ from pathlib import Path
 import anyio
 import httpx2
 
-from mcp_server.gateway.console import Console, listen, serve_console
+from mcp_server.gateway.console import Console
+from mcp_server.gateway.serving import listen, serve_console
 from mcp_server.principal import LOCAL
 from mcp_server.records import AuditEvent, Choice, Prompt
 from mcp_server.store.protocol import Store
