@@ -250,6 +250,7 @@ async def test_a_thousand_looks_write_nothing(tmp_path: Path) -> None:
         task_id = await user.task("task", **errand("writer"))
         await user.until(task_id, "input_required")
         written: list[int] = []
+        looks: list[str] = []
         for _ in range(5):  # the run itself may still be coming to rest while the first looks come
             before = await connected.store.changed()
             looks = [str(await user.get(task_id)) for _ in range(200)]
