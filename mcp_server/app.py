@@ -4,7 +4,7 @@ import importlib.metadata
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -275,15 +275,29 @@ def _search_of(said: WebSearch | None, environment: Mapping[str, str], wires: Wi
             return SearXng(said.base_url or "", key, wires)
 
 
-def serve_to(address: Address | None, *, workspace: Path, places: Places, flags: Flags, environment: Mapping[str, str]) -> None:
-    """Serve until the client or a signal ends it. `address` None: over standard input and output."""
+def serve_to(
+    address: Address | None,
+    *,
+    workspace: Path,
+    places: Places,
+    flags: Flags,
+    environment: Mapping[str, str],
+    beside: Callable[[Store], Coroutine[None, None, None]] | None = None,
+) -> None:
+    """Serve until the client or a signal ends it. `address` None: over standard input and output. `beside` runs on the same store
+    as long as a server over HTTP does.
+    """
 
     async def serving() -> None:
         async with running(workspace=workspace, places=places, flags=flags, environment=environment) as parts:
             if address is None:
                 await serve_stdio(parts.server, on_end=parts.end)
-            else:
+                return
+            async with anyio.create_task_group() as group:
+                if beside is not None:
+                    group.start_soon(beside, parts.deployment.store)
                 await serve_http(parts.server, listen(address.host, address.port), on_end=parts.end, on_ready=_tell)
+                group.cancel_scope.cancel()
 
     anyio.run(serving)
 

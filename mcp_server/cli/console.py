@@ -1,7 +1,9 @@
 """`remit console`: the inbox in a browser on this machine, opened by a link that only the person's terminal shows."""
 
 import os
+import socket
 import sys
+from collections.abc import Callable, Coroutine
 from functools import partial
 
 import anyio
@@ -21,18 +23,26 @@ def console(port: int) -> None:
     """Answer what agents ask in a browser. Needs your terminal: the link that opens it is shown there, and works once."""
     log_to(sys.stderr, "error", os.environ)
     with terminal() as person:
-        with_store(partial(_serve, person, port, os.path.expanduser("~")))
+        with_store(partial(_serve, person, listen(port), os.path.expanduser("~"), ends="the console", alone=True))
 
 
-async def _serve(person: Terminal, port: int, home: str, store: Store) -> None:
-    sock = listen(port)
+def beside(person: Terminal, port: int) -> Callable[[Store], Coroutine[None, None, None]]:
+    """A console next to a server that runs, on its store; its end is the server's.
+
+    Raises:
+        ConfigError: The port is taken.
+    """
+    return partial(_serve, person, listen(port), os.path.expanduser("~"), ends="the server", alone=False)
+
+
+async def _serve(person: Terminal, sock: socket.socket, home: str, store: Store, *, ends: str, alone: bool) -> None:
     taken = int(sock.getsockname()[1])
     opened = Console(store=store, principal=ME, home=home)
     person.say(f"The console is on this machine alone. Open this link in your browser:\n\n  {opened.link(taken)}\n")
-    person.say("It works once, within 10 minutes. Enter shows another link, Ctrl-C ends the console.")
+    person.say(f"It works once, within 10 minutes. Enter shows another link, Ctrl-C ends {ends}.")
     async with anyio.create_task_group() as group:
         group.start_soon(_give_links, person, opened, taken)
-        await serve_console(opened, sock)
+        await serve_console(opened, sock, alone=alone)
         group.cancel_scope.cancel()
 
 

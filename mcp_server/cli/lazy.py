@@ -34,7 +34,7 @@ class LazyGroup(click.Group):
         if cmd_name not in self.places:
             return None
         module, attribute = self.places[cmd_name].split(":")
-        command = getattr(_loaded(module), attribute)
+        command = getattr(loaded(module), attribute)
         assert isinstance(command, click.Command)  # noqa: S101 - the table is ours; a wrong entry is a fault of this program
         return command
 
@@ -55,7 +55,7 @@ class LazyGroup(click.Group):
             raise Told("\n".join(dict.fromkeys(str(error) for error in _leaves(expected)))) from group
 
 
-def _loaded(module: str) -> ModuleType:
+def loaded(module: str) -> ModuleType:
     """The module, loaded with the garbage collector at rest: next to nothing that loading makes is garbage, and looking for it takes a
     tenth of the time. What stays is set apart, so that later collections need not look at it.
     """

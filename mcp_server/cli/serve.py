@@ -3,13 +3,16 @@
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mcp_server.app import Address, serve_to
+from mcp_server.cli.lazy import loaded
 from mcp_server.cli.logs import LEVELS, log_to
+from mcp_server.cli.terminal import terminal
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.policy.values import Action, Mode
 from mcp_server.settings.places import find_places
@@ -74,8 +77,24 @@ def _address(_ctx: click.Context, _parameter: click.Parameter, value: str | None
     "--private-host", "private_hosts", metavar="HOST", multiple=True, help="A private host that webfetch may reach, as name or name:port."
 )
 @click.option("--http", metavar="HOST:PORT", callback=_address, help="Serve over HTTP on this machine's own address, instead of stdio.")
+@click.option(
+    "--console",
+    "console",
+    metavar="PORT",
+    is_flag=False,
+    flag_value=0,
+    type=click.IntRange(0, 65535),
+    help="With --http: the console as well. Its link is shown at your terminal.  [a free port]",
+)
 @click.option("--log-level", type=click.Choice(LEVELS), default="info", show_default=True, help="What is logged, on standard error.")
-def serve(workspaces: tuple[Path, ...], rules: tuple[tuple[str, str], ...], http: Address | None, log_level: str, **values: Any) -> None:
+def serve(
+    workspaces: tuple[Path, ...],
+    rules: tuple[tuple[str, str], ...],
+    http: Address | None,
+    console: int | None,
+    log_level: str,
+    **values: Any,
+) -> None:
     """Serve MCP over standard input and output, or over HTTP on this machine.
 
     Put `remit serve --workspace /path/to/project` into your client's configuration.
@@ -84,7 +103,15 @@ def serve(workspaces: tuple[Path, ...], rules: tuple[tuple[str, str], ...], http
     workspace, *further = [check_workspace(folder, places) for folder in workspaces or (Path.cwd(),)]
     flags = Flags(rules=(*_readable(further), *((Action[action.upper()], text) for action, text in rules)), **values)
     log_to(sys.stderr, log_level, os.environ)
-    serve_to(http, workspace=workspace, places=places, flags=flags, environment=os.environ)
+    start = partial(serve_to, http, workspace=workspace, places=places, flags=flags, environment=os.environ)
+    if console is None:
+        start()
+        return
+    if http is None:
+        raise click.UsageError("--console goes with --http; beside a server over stdio, run `remit console` in a terminal")
+    pages = loaded("mcp_server.cli.console")
+    with terminal() as person:
+        start(beside=pages.beside(person, console))
 
 
 def _readable(folders: Sequence[Path]) -> tuple[tuple[Action, str], ...]:

@@ -1,6 +1,8 @@
 """The console's socket and its server, until a signal ends them."""
 
 import socket
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
 
 import uvicorn
 
@@ -25,8 +27,17 @@ def listen(port: int) -> socket.socket:
         raise ConfigError((fault,)) from error
 
 
-async def serve_console(console: Console, sock: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM. `sock`: from `listen`; closed at the end."""
+class Beside(uvicorn.Server):
+    """One that leaves signals to the server which it stands next to."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """None."""
+        yield
+
+
+async def serve_console(console: Console, sock: socket.socket, *, alone: bool = True) -> None:
+    """Serve until SIGINT or SIGTERM; not `alone`: until cancelled. `sock`: from `listen`; closed at the end."""
     port = int(sock.getsockname()[1])
     config = uvicorn.Config(
         console_app(console, port=port),
@@ -38,8 +49,8 @@ async def serve_console(console: Console, sock: socket.socket) -> None:
         lifespan="off",
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
-    server = uvicorn.Server(config)
-    with sock, signals_held():
+    server = (uvicorn.Server if alone else Beside)(config)
+    with sock, signals_held() if alone else nullcontext():
         try:
             await server.serve(sockets=[sock])
         finally:

@@ -11,7 +11,7 @@ import httpx2
 from tests.cli.kept import Kept
 from tests.cli.person import BOUND, REMIT, Person
 
-LINK = r"(http://127\.0\.0\.1:\d+/\S+)"
+LINK = r"(http://127\.0\.0\.1:\d+/\S+/open\?token=\S+)"
 
 
 def get(link: str) -> httpx2.Response:
@@ -34,6 +34,28 @@ def test_a_link_is_shown_at_the_terminal_and_enter_shows_another(kept: Kept, env
         person.process.send_signal(signal.SIGINT)
         code, said = person.leaves()
     assert (code, "Traceback" in said) == (0, False)
+
+
+def test_a_server_over_http_shows_the_console_too_and_ends_with_one_signal(
+    kept: Kept, environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    workspace = tmp_path / "project"
+    workspace.mkdir()
+    kept.tree()
+    kept.prompt()
+    with Person(("serve", "--http", "127.0.0.1:0", "--console"), environment, workspace) as person:
+        link = person.sees(LINK)[1]
+        person.sees("Ctrl-C ends the server")
+        assert "1 prompt waits for you" in get(link).text
+        person.process.send_signal(signal.SIGTERM)
+        code, said = person.leaves()
+    assert (code, "Traceback" in said) == (0, False)
+
+
+def test_a_server_over_stdio_says_where_its_console_is(environment: Mapping[str, str], tmp_path: Path) -> None:
+    with Person(("serve", "--console"), environment, tmp_path) as person:
+        code, _ = person.leaves()
+    assert code == 2
 
 
 def test_without_a_terminal_it_does_not_start(environment: Mapping[str, str], tmp_path: Path) -> None:
