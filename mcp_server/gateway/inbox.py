@@ -91,14 +91,20 @@ def counted(count: int) -> str:
     return f"{count} {'prompt waits' if count == 1 else 'prompts wait'} for you."
 
 
-def _further(prompts: tuple[Prompt, ...], door: str) -> Html | None:
-    if not prompts:
-        return None
+def _further(prompts: tuple[Prompt, ...], door: str) -> Html:
+    """Empty and hidden where there is none; the page's script keeps it up to date."""
     rows = (
-        el("li", None, el("a", {"href": f"/{door}/prompts/{p.id}"}, path(p), ": ", said(wanted(p)[:200])), " ", moment(p.created_at, "age"))
+        el(
+            "li",
+            {"data-prompt": p.id},
+            el("a", {"href": f"/{door}/prompts/{p.id}"}, path(p), ": ", said(wanted(p)[:200])),
+            " ",
+            moment(p.created_at, "age"),
+        )
         for p in prompts
     )
-    return el("section", {"class": "further"}, el("h2", None, f"{len(prompts)} more behind these"), el("ul", None, *rows))
+    head = el("h2", None, f"{len(prompts)} more behind these")
+    return el("section", {"id": "further", "class": "further", "hidden": not prompts}, head, el("ul", None, *rows))
 
 
 def _keys() -> Html:

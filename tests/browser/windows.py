@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright, expect
 
 from tests.gateway.browsing import Site
 
@@ -37,6 +37,7 @@ def chromium_program() -> str | None:
 async def started(program: str) -> AsyncGenerator[Browser]:
     """One browser process. Chromium's own sandbox does not work for root."""
     root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+    expect.set_options(timeout=BOUND_MS)
     async with async_playwright() as driver:
         browser = await driver.chromium.launch(executable_path=program, args=[*ARGUMENTS, *root])
         try:

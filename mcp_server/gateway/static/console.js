@@ -5,6 +5,7 @@ const inbox = document.getElementById("inbox");
 const live = document.getElementById("live");
 const count = document.getElementById("count");
 const clear = document.getElementById("clear");
+const further = document.getElementById("further");
 
 // ---- times ------------------------------------------------------------------------------------
 
@@ -97,7 +98,21 @@ async function send(form, button) {
 
 // ---- the inbox, live --------------------------------------------------------------------------
 
-let chain = Promise.resolve();
+// Of several changes that came while one was shown, only the last is shown.
+let latest = null;
+let showing = false;
+
+async function follow(ids) {
+  latest = ids;
+  if (showing) return;
+  showing = true;
+  while (latest) {
+    const now = latest;
+    latest = null;
+    await settle(now);
+  }
+  showing = false;
+}
 
 async function settle(ids) {
   const open = new Set(ids);
@@ -107,6 +122,26 @@ async function settle(ids) {
   for (const card of cards()) if (isOpen(card) && !open.has(card.dataset.prompt)) await refresh(card.dataset.prompt);
   let room = Number(inbox.dataset.most) - cards().filter(isOpen).length;
   for (const id of ids) if (!cardOf(id) && room-- > 0) await refresh(id);
+  await tellFurther(ids.filter((id) => !cardOf(id)));
+}
+
+// The prompts for which there is no room yet, one line each.
+async function tellFurther(ids) {
+  const behind = new Set(ids);
+  const rows = () => [...further.querySelectorAll("li")];
+  try {
+    if (rows().filter((row) => behind.has(row.dataset.prompt)).length < behind.size) {
+      const made = (await load("GET", location.pathname))?.getElementById("further");
+      if (made) further.replaceChildren(...document.adoptNode(made).childNodes);
+    }
+  } catch (error) {
+    live.textContent = String(error.message);
+  }
+  for (const row of rows()) if (!behind.has(row.dataset.prompt)) row.remove();
+  further.hidden = behind.size === 0;
+  const head = further.querySelector("h2");
+  if (head) head.textContent = `${behind.size} more behind these`;
+  tellTimes();
 }
 
 if (inbox) {
@@ -115,8 +150,7 @@ if (inbox) {
     live.textContent = "Live: new prompts appear by themselves.";
   };
   events.addEventListener("prompts", (event) => {
-    const ids = JSON.parse(event.data);
-    chain = chain.then(() => settle(ids));
+    follow(JSON.parse(event.data));
   });
   events.onerror = () => {
     live.textContent = "Not live: the console has ended, or this visit has. What you see may be old.";
@@ -130,11 +164,14 @@ if (inbox) {
 
 // ---- keys -------------------------------------------------------------------------------------
 
+// To the next one that is not over, from the card that has the focus; from the last one to the first that is left.
 function step(by) {
-  const all = inbox ? cards().filter(isOpen) : [...document.querySelectorAll("article.card")];
-  if (!all.length) return;
+  const all = [...document.querySelectorAll("article.card")];
   const now = all.findIndex((card) => card.contains(document.activeElement));
-  const next = all[Math.min(all.length - 1, Math.max(0, now + by))];
+  const ahead = by > 0 ? all.slice(now + 1) : all.slice(0, Math.max(0, now)).reverse();
+  const left = (card) => card.dataset.state !== "over";
+  const next = ahead.find(left) || (now < 0 || !left(all[now]) ? all.find(left) : all[now]);
+  if (!next) return;
   next.focus();
   next.scrollIntoView({ block: "nearest" });
 }
