@@ -2,7 +2,7 @@
 # `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format check campaign conformance bench clients inspector typescript suite docs lock clean
+.PHONY: help demo test lint format check campaign conformance bench clients inspector typescript suite axe screenshots docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,6 +11,7 @@ CONSTRAINTS := .ci/constraints.txt
 INSPECTOR := build/inspector
 TYPESCRIPT := build/typescript
 SUITE := build/conformance
+AXE := build/axe
 TESTS ?= tests
 FACTOR ?= 50
 # Most tests wait for another process, or for a person that is one: two a processor.
@@ -34,7 +35,9 @@ help:
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
 	@echo 'make typescript what the TypeScript client needs, into build/'
 	@echo 'make suite      the official conformance suite, into build/'
-	@echo 'make clients    all three'
+	@echo 'make axe        what looks for barriers in the pages of the console, into build/'
+	@echo 'make clients    all four'
+	@echo 'make screenshots pictures of the pages of the console, into docs/images'
 	@echo 'make docs       the documents as a site, into build/docs/site'
 	@echo 'make lock       take the newest versions that pyproject.toml allows into $(CONSTRAINTS)'
 	@echo 'make clean      remove what these commands made'
@@ -68,13 +71,19 @@ bench: $(VENV)/.dev
 	@$(PIP) install --group bench
 	@$(BIN)/python -m benchmarks
 
-clients: inspector typescript suite
+clients: inspector typescript suite axe
 
 inspector: $(INSPECTOR)/.installed
 
 typescript: $(TYPESCRIPT)/.installed
 
 suite: $(SUITE)/.installed
+
+axe: $(AXE)/.installed
+
+screenshots: $(VENV)/.dev
+	@.ci/packages
+	@$(BIN)/python -m tests.browser.pictures
 
 conformance: suite
 	@$(BIN)/python -m tests.conformance
@@ -118,4 +127,9 @@ $(TYPESCRIPT)/.installed: $(VENV)/.dev client_examples/typescript/package.json
 $(SUITE)/.installed: $(VENV)/.dev
 	@mkdir -p $(SUITE)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-save --no-audit --no-fund --ignore-scripts --prefix $(SUITE) '@modelcontextprotocol/conformance@0.2.0-alpha.12'
+	@touch $@
+
+$(AXE)/.installed: $(VENV)/.dev
+	@mkdir -p $(AXE)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-save --no-audit --no-fund --ignore-scripts --prefix $(AXE) 'axe-core@4.14'
 	@touch $@
