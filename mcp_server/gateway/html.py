@@ -1,13 +1,19 @@
 """HTML whose text cannot become markup: what is not `Html` already is escaped, and nothing else makes `Html`."""
 
 import html
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from mcp_server.sessions.visible import pieces
+from mcp_server.sessions.visible import pieces, visible
 
 MOST_SHOWN = 200_000
 """Characters of one text on a page. The longest arguments that tools take in practice fit; a browser stays quick."""
+
+MOST_MARKS = 300
+"""Marked escapes in one text. Where there are more, a line is marked as a whole: thousands of small marks make a browser slow."""
+
+MOST_LINES = 5000
+"""Lines of one text that are coloured and marked one by one. Those behind them are shown as one stretch, for the same reason."""
 
 VOID = frozenset({"input", "link", "meta", "br", "hr"})
 
@@ -72,9 +78,11 @@ def lined(text: str, *, of: str, diff: bool = False, most: int = MOST_SHOWN) -> 
         most: Characters that are shown.
     """
     lines = _cut(text, most).split("\n")
-    shown = (el("span", {"class": _kind(line) if diff else "line"}, _tabbed(line), "\n") for line in lines)
+    singly = lines[:MOST_LINES]
+    dense = sum(escaped for line in singly for _, escaped in pieces(line)) > MOST_MARKS
+    shown = (el("span", {"class": _kind(line) if diff else "line"}, _tabbed(line, dense=dense), "\n") for line in singly)
     box = {"class": "box exact", "dir": "ltr", "tabindex": "0", "role": "region", "aria-label": of}
-    return join(el("pre", box, *shown), _size(text, len(lines), most))
+    return join(el("pre", box, *shown, _stretch(lines[MOST_LINES:])), _size(text, len(lines), most))
 
 
 def _size(text: str, lines: int, most: int) -> Html | None:
@@ -90,15 +98,33 @@ def _kind(line: str) -> str:
     return {"+": "line added", "-": "line removed", "@": "line place"}.get(line[:1], "line")
 
 
-def _tabbed(line: str) -> Iterable[Html]:
-    for place, part in enumerate(line.split("\t")):
+def _stretch(lines: Sequence[str]) -> Html | None:
+    plain = "\n".join(lines)
+    shown = "\n".join("\t".join(map(visible, line.split("\t"))) for line in lines)
+    return el("span", {"class": "line"}, shown if shown == plain else _mark(shown)) if lines else None
+
+
+def _tabbed(line: str, *, dense: bool) -> Iterable[Html]:
+    parts = line.split("\t")
+    if dense and len(parts) > 1:
+        yield _pieces(line, dense=True)
+        return
+    for place, part in enumerate(parts):
         if place:
             yield el("span", {"class": "tab"}, "\t")
-        yield _pieces(part)
+        yield _pieces(part, dense=dense)
 
 
-def _pieces(text: str) -> Html:
-    return join(el("mark", {"class": "escape"}, piece) if escaped else piece for piece, escaped in pieces(text))
+def _pieces(text: str, *, dense: bool = False) -> Html:
+    shown = list(pieces(text))
+    marks = sum(escaped for _, escaped in shown)
+    if marks > MOST_MARKS or (dense and marks):
+        return _mark("".join(piece for piece, _ in shown))
+    return join(_mark(piece) if escaped else piece for piece, escaped in shown)
+
+
+def _mark(text: str) -> Html:
+    return el("mark", {"class": "escape"}, text)
 
 
 def _cut(text: str, most: int = MOST_SHOWN) -> str:

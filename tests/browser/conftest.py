@@ -1,9 +1,12 @@
 from collections.abc import AsyncGenerator
+from pathlib import Path
 
+import anyio
 import pytest
 from playwright.async_api import Browser
 
 from tests.browser.windows import Windows, chromium_program, started
+from tests.cli.kept import Kept
 
 
 @pytest.fixture(scope="package")
@@ -29,3 +32,11 @@ async def windows(chromium: Browser) -> AsyncGenerator[Windows]:
     yield opened
     await opened.close()
     assert opened.faults == []
+
+
+@pytest.fixture
+async def kept(tmp_path: Path, anyio_backend: str) -> Kept:
+    """A person's store, with a tree of two sessions in it. Its makers of records need a thread of their own."""
+    kept = Kept(folder=tmp_path)
+    await anyio.to_thread.run_sync(kept.tree)
+    return kept

@@ -120,8 +120,8 @@ async def test_a_prompt_whose_time_is_up_says_so_and_has_no_button_left(windows:
     async with staged(tmp_path, person=at_another_screen, limits={"prompt_deadline": 3}) as scene:
         at_another_screen.acts = [after(lambda: closed_prompt(scene.served.store), decides("allow_once"))]
         page = await windows.enter(scene.served)
+        ended = Later(scene.connected.call("task", **errand("lead")))
         async with anyio.create_task_group() as group:
-            ended = Later(scene.connected.call("task", **errand("lead")))
             group.start_soon(ended)
             await expect(only_card(page).get_by_role("button", name="Allow once")).to_be_visible()
             await expect(only_card(page).locator("p.over")).to_contain_text("Nobody answered in time")

@@ -1,18 +1,10 @@
 """The way into the console, in a browser."""
 
-from pathlib import Path
-
 import pytest
 
 from tests.browser.windows import Windows
 from tests.cli.kept import Kept
 from tests.gateway.browsing import site
-
-
-@pytest.fixture
-def kept(tmp_path: Path) -> Kept:
-    """A person's store in which nothing is."""
-    return Kept(folder=tmp_path)
 
 
 async def test_the_link_opens_the_inbox_once_and_a_second_browser_stays_outside(windows: Windows, kept: Kept) -> None:

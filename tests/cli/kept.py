@@ -142,7 +142,13 @@ class Kept:
 
     def prompt(self, subject: Subject = APPROVAL, *, session: SessionId | None = None) -> Prompt:
         """An open prompt of `build › explore`, or of another session."""
-        prompt = Prompt(
+        prompt = self.prompt_of(subject, session=session)
+        self.use(lambda store: store.add_prompt(prompt))
+        return prompt
+
+    def prompt_of(self, subject: Subject, *, session: SessionId | None = None) -> Prompt:
+        """The same, not yet in the store."""
+        return Prompt(
             id=PromptId(mint("prm")),
             principal=LOCAL.key,
             root_id=ROOT,
@@ -153,8 +159,6 @@ class Kept:
             subject=subject,
             created_at=AT,
         )
-        self.use(lambda store: store.add_prompt(prompt))
-        return prompt
 
     def prompt_now(self, prompt: Prompt) -> Prompt:
         """The prompt as it is kept now."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_server.gateway.html import MOST_SHOWN, el, exact, lined, said
+from mcp_server.gateway.html import MOST_LINES, MOST_SHOWN, el, exact, lined, said
 from mcp_server.records import ApprovalSubject, Question, QuestionOption, QuestionSubject
 from tests.cli.kept import APPROVAL, Kept
 from tests.gateway.browsing import hidden_in, site, words_of
@@ -100,6 +100,19 @@ def test_a_text_past_all_reading_is_cut_in_the_middle_and_says_so() -> None:
     assert f"{MOST_SHOWN:,} characters are not shown" in box
     assert box.startswith("aaaa")
     assert "bbbb" in box
+
+
+def test_a_text_full_of_escapes_is_marked_by_the_line_and_not_a_thousand_times() -> None:
+    assert escapes(said("a\u202e" * 1000).text) == ["a\\u202e" * 1000]
+    assert escapes(lined("a\u202e\tb\u202e\n" * 400 + "tame", of="it").text) == ["a\\u202e\\tb\\u202e"] * 400
+    assert escapes(lined("a\u202e\n" * 200, of="it").text) == ["\\u202e"] * 200
+
+
+def test_of_very_many_lines_none_is_left_out_and_the_last_ones_are_one_stretch() -> None:
+    page = lined("line\n" * MOST_LINES + "last\tbut one\nlast", of="it").text
+    assert page.count('<span class="line">') == MOST_LINES + 1
+    assert '<span class="line">last\tbut one\nlast</span>' in page
+    assert escapes(lined("\n" * MOST_LINES + "tame\n\u202e\t\\\u202e", of="it").text) == ["tame\n\\u202e\t\\\\\\u202e"]
 
 
 def test_an_attribute_cannot_be_left() -> None:

@@ -138,6 +138,13 @@ async function tellFurther(ids) {
     live.textContent = String(error.message);
   }
   for (const row of rows()) if (!behind.has(row.dataset.prompt)) row.remove();
+  // One that the page has higher up, as it is older than some that are shown here.
+  const listed = new Set(rows().map((row) => row.dataset.prompt));
+  for (const id of ids) {
+    if (listed.has(id)) continue;
+    await refresh(id);
+    behind.delete(id);
+  }
   further.hidden = behind.size === 0;
   const head = further.querySelector("h2");
   if (head) head.textContent = `${behind.size} more behind these`;
