@@ -453,6 +453,8 @@ class Prompt:
     answer: Answer | None = None
     once_seconds: float = 600.0
     """How long an `allow once` waits to be used."""
+    allow_seconds: float = 12 * 3600.0
+    """How long any other allow stands at most."""
     background: bool = False
     reason: str = ""
     """Why it was closed without an answer."""

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from mcp_server.gateway.details import Part
 from mcp_server.gateway.html import Child, Html, el, exact, join, lined, said
 from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Prompt, PromptState, Question, QuestionSubject
-from mcp_server.sessions.offered import budget_choices, choices_of
+from mcp_server.sessions.offered import budget_choices, choices_of, lasting
 from mcp_server.sessions.wants import amount
 from mcp_server.sessions.wording import time_of
 
@@ -184,6 +184,7 @@ def _answers(prompt: Prompt, action: str, form_key: str) -> Html:
         {"method": "post", "action": action, "class": "answers"},
         *hidden,
         el("div", {"class": "buttons", "role": "group", "aria-label": "Answers"}, *buttons),
+        el("p", {"class": "when"}, ending) if (ending := lasting(prompt)) else None,
         _words(prompt),
     )
 

@@ -7,7 +7,7 @@ import json
 from typing import Any, assert_never
 
 from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, Question, QuestionSubject
-from mcp_server.sessions.offered import budget_choices, shown
+from mcp_server.sessions.offered import budget_choices, lasting, shown
 from mcp_server.sessions.wants import amount
 
 DECISION = "decision"
@@ -65,6 +65,7 @@ def _approval_message(prompt: Prompt, subject: ApprovalSubject) -> str:
     if len(prompt.calls) > 1:
         lines.append(f"{len(prompt.calls)} calls, all the same, wait for this answer.")
     lines += [line for offer in subject.offers if _too_long(offer) for line in _written_out(prompt, offer)]
+    lines += [ending] if (ending := lasting(prompt)) else []
     return "\n".join(lines)
 
 

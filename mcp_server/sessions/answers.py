@@ -49,21 +49,22 @@ def rulings_of(prompt: Prompt, answer: Answer) -> tuple[RulingRecord, ...]:
         return ()
     subject = prompt.subject
     grants = next(offer.grants for offer in subject.offers if offer.choice is answer.choice)
+    lasts_until = answer.at + prompt.allow_seconds
     match answer.choice:
         case Choice.DENY:
             return ()
         case Choice.ALLOW_ONCE:
             expires = answer.at + prompt.once_seconds
             return tuple(_record(prompt, subject, answer, ANYTHING, Reach.ONCE, expires) for _ in prompt.calls)
-        case Choice.ALLOW_SESSION | Choice.DENY_SESSION:
-            return tuple(_record(prompt, subject, answer, rule, Reach.SESSION) for rule in grants)
+        case Choice.ALLOW_SESSION:
+            return tuple(_record(prompt, subject, answer, rule, Reach.SESSION, lasts_until) for rule in grants)
         case Choice.ALLOW_TREE:
-            return tuple(_record(prompt, subject, answer, rule, Reach.TREE) for rule in grants)
+            return tuple(_record(prompt, subject, answer, rule, Reach.TREE, lasts_until) for rule in grants)
+        case Choice.DENY_SESSION:  # takes nothing from anybody's safety: it stands until its session ends or a person revokes it
+            return tuple(_record(prompt, subject, answer, rule, Reach.SESSION, None) for rule in grants)
 
 
-def _record(
-    prompt: Prompt, subject: ApprovalSubject, answer: Answer, rule: Rule, reach: Reach, expires_at: float | None = None
-) -> RulingRecord:
+def _record(prompt: Prompt, subject: ApprovalSubject, answer: Answer, rule: Rule, reach: Reach, expires_at: float | None) -> RulingRecord:
     ruling = Ruling(
         id=RulingId(mint("rul")),
         session_id=prompt.session_id,

@@ -62,6 +62,8 @@ class Limits:
     """How long a person has, once a prompt is shown."""
     once_seconds: float = 600.0
     """How long an `allow once` waits to be used."""
+    allow_seconds: float = 12 * 3600.0
+    """How long any other allow of a person's stands at most: a working day."""
     unasked_seconds: float = 86400.0
     """How long a run waits for a turn of the client's own model: a client that is closed may be back the next day."""
     unshown_seconds: float = 7 * 86400.0

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, QuestionSubject
 from mcp_server.sessions.visible import visible
 from mcp_server.sessions.wants import amount
+from mcp_server.sessions.wording import span_of
 
 _ARGUMENT_CHARS = 2000
 """Of one argument: about what a form shows without scrolling out of sight. What is cut is counted."""
@@ -46,6 +47,14 @@ def _words(offer: Offer, whose: str) -> str:
             return "deny it"
         case Choice.DENY_SESSION:
             return f"deny it for {whose}{ruled}"
+
+
+def lasting(prompt: Prompt) -> str:
+    """When an allow for longer than the one call ends; empty where none is offered."""
+    longer = (Choice.ALLOW_SESSION, Choice.ALLOW_TREE)
+    if not isinstance(prompt.subject, ApprovalSubject) or all(offer.choice not in longer for offer in prompt.subject.offers):
+        return ""
+    return f"An allow for longer than this call ends with the session, or {span_of(prompt.allow_seconds)} after it was given."
 
 
 def lowered(title: str) -> str:

@@ -123,6 +123,7 @@ class Prompting:
             subject=subject,
             created_at=now,
             once_seconds=self._deployment.limits.once_seconds,
+            allow_seconds=self._deployment.limits.allow_seconds,
             background=work.background,
         )
         opened = events.prompted(now, prompt, work.call.tool, "opened")

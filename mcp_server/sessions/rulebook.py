@@ -179,6 +179,7 @@ def limits_of(settings: Settings) -> Limits:
         run_seconds=said.timeout,
         prompt_seconds=said.prompt_deadline,
         once_seconds=settings.rulings.once_expiry,
+        allow_seconds=settings.rulings.allow_expiry,
         inline_characters=said.inline_result,
         root_silence_seconds=said.root_silence,
         ruling_silence_seconds=settings.rulings.session_expiry,

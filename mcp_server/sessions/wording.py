@@ -35,6 +35,13 @@ def elapsed_of(seconds: float) -> str:
     return f"{minutes} min {whole % 60:02} s" if minutes else f"{whole} s"
 
 
+def span_of(seconds: float) -> str:
+    """A span that somebody set, without what is zero: `12 h`, `1 h 30 min`, `45 s`."""
+    whole = max(0, int(seconds))
+    parts = ((whole // 86400, "d"), (whole // 3600 % 24, "h"), (whole // 60 % 60, "min"), (whole % 60, "s"))
+    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 s"
+
+
 def cost_of(usage: Usage) -> str:
     """What it cost, as far as it is known."""
     if usage.cost is None:

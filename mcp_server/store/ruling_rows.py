@@ -14,8 +14,14 @@ from mcp_server.store.rows import every, first, listed
 
 _SELECT = "SELECT id, record, root_id, used, revoked_at FROM rulings"
 
-_STANDS = "revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now) AND (once = 0 OR used = 0)"
-"""A revoked one never stands again, at no time: clocks of two processes may differ, and a doubt closes."""
+_STANDS = """
+    revoked_at IS NULL
+    AND (expires_at IS NULL OR expires_at > :now)
+    AND CASE WHEN once THEN used = 0 ELSE expires_at IS NULL OR created_at <= :now + 60 END
+"""
+"""A revoked one never stands again, at no time. One that ends does not stand before it was given, with a minute for clocks that differ:
+a clock was set back, and nobody knows how long it has stood. What is good for one call is bound by that. A doubt closes.
+"""
 
 
 def _record(row: sqlite3.Row) -> RulingRecord:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -157,3 +158,13 @@ async def answer_all(store: Store, prompts: Sequence[Prompt], choice: Choice = C
 def release(world: World, event: str) -> None:
     """Let the turns go on that a script holds by this event."""
     (world.places.config / f"script.yaml.{event}").touch()
+
+
+@dataclass(slots=True)
+class Settable:
+    """A clock that people set."""
+
+    ahead: float = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead

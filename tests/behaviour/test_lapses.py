@@ -3,12 +3,14 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice
 from mcp_server.sessions.deployment import Limits
-from tests.behaviour.stories import NEAR, agent, answer_all, bounded, calls, content_of, errand, says, until
+from tests.behaviour.stories import NEAR, Settable, agent, answer_all, bounded, calls, content_of, errand, says, until
 from tests.behaviour.world import Connected, connect, make_world, text_of
 from tests.protocol.connect import Cell, Person, decides
 
@@ -35,6 +37,23 @@ async def test_silence_ends_what_a_person_allowed_and_never_what_a_person_denied
         (world.workspace / "b.txt").unlink()
         assert (await wrote(connected, "b.txt")).startswith("denied by the person")
         assert (await wrote(connected, "a.txt")).startswith("denied by rule: ")
+
+
+@pytest.mark.parametrize("jump", [3_601.0, -600.0], ids=["its hour is over", "the clock was set back"])
+async def test_an_allow_ends_by_itself_and_a_deny_does_not(jump: float, tmp_path: Path) -> None:
+    world = make_world(tmp_path, settings={"rulings": {"allow_expiry": 3600, "session_expiry": 86400}})
+    person = Person(decides("deny_session"), decides("allow_session"), decides("deny"))
+    clock = Settable()
+    async with connect(world, SHARED, person=person, clock=clock) as connected:
+        assert (await wrote(connected, "a.txt")).startswith("denied by the person")
+        assert (await wrote(connected, "b.txt")).startswith("created")
+        (world.workspace / "b.txt").unlink()
+        assert (await wrote(connected, "b.txt")).startswith("created")
+        (world.workspace / "b.txt").unlink()
+        clock.ahead = jump
+        assert (await wrote(connected, "b.txt")).startswith("denied by the person")
+        assert (await wrote(connected, "a.txt")).startswith("denied by rule: ")
+        assert "An allow for longer than this call ends with the session, or 1 h after it was given." in person.forms[-1].message
 
 
 async def test_nothing_is_kept_in_memory_of_a_run_that_has_ended(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """The life of a run: the steps it takes, who outlives whom, and clocks that somebody sets."""
 
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import anyio
@@ -14,6 +13,7 @@ from tests.behaviour.stories import (
     LONG,
     NEAR,
     TEAM,
+    Settable,
     agent,
     answer_all,
     bounded,
@@ -35,16 +35,6 @@ from tests.behaviour.world import World, connect, make_world
 KEPT = agent("on_parent_end: keep")
 SENDS_AND_ENDS = [calls(send("writer", background=True)), says("I have sent one")]
 HELD = [{"text": "done", "await": "ready"}]
-
-
-@dataclass(slots=True)
-class Settable:
-    """A clock that people set."""
-
-    ahead: float = field(default=0.0)
-
-    def __call__(self) -> float:
-        return time.time() + self.ahead
 
 
 # ---- the steps of a run ---------------------------------------------------------------------------

@@ -40,7 +40,13 @@ def test_a_message_names_path_call_need_reason_notes_and_how_many_wait() -> None
         "Asked because: agent build: bash * ask (commands change things)",
         "Note: could also fetch",
         "3 calls, all the same, wait for this answer.",
+        "An allow for longer than this call ends with the session, or 12 h after it was given.",
     ]
+
+
+def test_an_answer_for_one_call_speaks_of_no_end() -> None:
+    once = replace(approval(), offers=(Offer(choice=Choice.ALLOW_ONCE), Offer(choice=Choice.DENY)))
+    assert "An allow for longer" not in message_of(prompt_of(once))
 
 
 def test_no_argument_can_pass_for_a_line_of_ours() -> None:
@@ -63,7 +69,7 @@ def test_rules_too_long_for_a_title_are_written_out_in_the_message() -> None:
     prompt = prompt_of(subject)
     titles = [option["title"] for option in schema_of(prompt, titled=True)["properties"]["decision"]["oneOf"]]
     assert titles == ["Allow once", "Allow for this subagent: the 2 rules written out above"]
-    assert message_of(prompt).splitlines()[-3:] == ["“Allow for this subagent” means:", f"  {long}", f"  {RULE}"]
+    assert message_of(prompt).splitlines()[-4:-1] == ["“Allow for this subagent” means:", f"  {long}", f"  {RULE}"]
 
 
 def test_a_root_is_no_subagent() -> None:

@@ -66,17 +66,19 @@ def test_no_choice_answers_a_question_and_no_approval() -> None:
 
 
 @pytest.mark.parametrize(
-    ("choice", "reach", "rule"),
+    ("choice", "reach", "rule", "until"),
     [
-        (Choice.ALLOW_SESSION, Reach.SESSION, ALLOW),
-        (Choice.ALLOW_TREE, Reach.TREE, ALLOW),
-        (Choice.DENY_SESSION, Reach.SESSION, DENY),
+        (Choice.ALLOW_SESSION, Reach.SESSION, ALLOW, 43300.0),
+        (Choice.ALLOW_TREE, Reach.TREE, ALLOW, 43300.0),
+        (Choice.DENY_SESSION, Reach.SESSION, DENY, None),
     ],
 )
-def test_a_standing_answer_makes_the_rule_that_was_shown(choice: Choice, reach: Reach, rule: Rule) -> None:
+def test_a_standing_answer_makes_the_rule_that_was_shown_and_an_allow_ends(
+    choice: Choice, reach: Reach, rule: Rule, until: float | None
+) -> None:
     (record,) = rulings_of(prompt(calls=3), answer(choice))
     assert (record.reach, record.ruling.rule, record.ruling.answers, record.action) == (reach, rule, ASKS, rule.action)
-    assert (record.ruling.session_id, record.ruling.digest, record.expires_at) == ("ses_child", None, None)
+    assert (record.ruling.session_id, record.ruling.digest, record.expires_at) == ("ses_child", None, until)
 
 
 def test_once_makes_one_ruling_a_waiting_call_bound_to_its_digest_and_expiring() -> None:

@@ -70,6 +70,16 @@ async def test_once_is_used_once(handles: Handles) -> None:
     assert [stored.event.outcome for stored in await handles.two.audit_log()] == ["given"]
 
 
+async def test_a_ruling_that_ends_does_not_stand_before_it_was_given(handles: Handles) -> None:
+    """The clock was set back: nobody knows how long it has stood."""
+    ending = a_ruling(ROOT, "ending", created_at=1_000.0, expires_at=2_000.0)
+    lasting = a_ruling(ROOT, "lasting", created_at=1_000.0, action=Action.DENY)
+    await _given(handles, ending, lasting)
+    assert await _standing(handles, 1_500.0) == ["ending", "lasting"]
+    assert await _standing(handles, 900.0) == ["lasting"]
+    assert not await handles.one.use_rulings((ending.id,), now=900.0, events=())
+
+
 async def test_a_ruling_stands_until_the_second_it_expires(handles: Handles) -> None:
     ruling = a_ruling(ROOT, expires_at=10.0)
     await _given(handles, ruling)
