@@ -27,7 +27,7 @@ from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.tasks_told import TaskSource
 from mcp_server.protocol.timing import Timing
 from mcp_server.sandbox.enclosing import Enclosing
-from mcp_server.sessions.deployment import Deployment, Limits
+from mcp_server.sessions.deployment import Deployment, Limits, Told
 from mcp_server.sessions.desk import Desk
 from mcp_server.sessions.executor import Advance, Executor, InProcess
 from mcp_server.sessions.front import Caller
@@ -38,6 +38,7 @@ from mcp_server.sessions.models.fallback import Fallback
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.promise_desk import PromiseDesk
+from mcp_server.sessions.redaction import Redaction, secrets_of
 from mcp_server.sessions.retention import Keeping, prune
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
 from mcp_server.sessions.sealing import Sealer
@@ -135,12 +136,20 @@ async def running(
             enclosing=Enclosing(settings.sandbox, places, harmless(environment)),
             web=web_of(rules, environment),
             tools=settings.tools,
+            arguments_told=_told(rules, environment),
         )
         parts = _wired(deployment, settings, key=request_state_key(places.state), timing=timing or timing_of(settings), executor=executor)
         async with deployment.background.open(), _living(parts):
             yield parts
     finally:
         await store.close()
+
+
+def _told(rules: FileRules, environment: Mapping[str, str]) -> Told:
+    """What the audit holds of arguments, as the settings say at each call."""
+    named = (one.api_key_env for one in (*rules.edition.settings.providers.values(), rules.edition.settings.websearch) if one is not None)
+    redaction = Redaction(secrets=secrets_of(environment, *(environment.get(name) for name in named if name)))
+    return lambda arguments: redaction(arguments) if rules.edition.settings.audit.arguments == "redacted" else ""
 
 
 async def _begin(parts: Running, group: TaskGroup) -> None:

@@ -492,7 +492,7 @@ class RulingRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEvent:
-    """What happened at one doorway. Holds digests of arguments, never the arguments."""
+    """What happened at one doorway. Holds digests of arguments; the arguments only where settings say so, without secrets."""
 
     at: float
     kind: Literal["decision", "outcome", "prompt", "ruling", "run", "session", "trust"]
@@ -509,3 +509,5 @@ class AuditEvent:
     outcome: str = ""
     ref: str = ""
     """The prompt, ruling or run it is about."""
+    arguments: str = ""
+    """Of a decision where settings keep them: JSON without secrets, cut."""

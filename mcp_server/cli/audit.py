@@ -46,7 +46,7 @@ def filters(command: Callable[..., None]) -> Callable[..., None]:
 def audit(ctx: click.Context, session: str | None, tree: str | None, limit: int, as_json: bool, **wanted: Any) -> None:
     """Show who did what, by which rule, and what came of it.
 
-    Arguments are kept as digests only: equal calls have equal digests.
+    Arguments are kept as digests, equal calls having equal ones, and as text without secrets where settings say so.
     """
     if ctx.invoked_subcommand is not None:
         return
@@ -70,7 +70,7 @@ def audit(ctx: click.Context, session: str | None, tree: str | None, limit: int,
 @filters
 @click.option("--format", "form", type=click.Choice(["jsonl", "ocsf"]), default="jsonl", show_default=True, help="How each is written.")
 def export(session: str | None, tree: str | None, form: str, **wanted: Any) -> None:
-    """Write all events, oldest first, one JSON object a line. Arguments are digests; no secret is in them."""
+    """Write all events, oldest first, one JSON object a line. Arguments are digests, or redacted where settings say so."""
     wants, release = Filter(**wanted), version("remit")
 
     async def write(store: Store) -> None:
@@ -116,4 +116,5 @@ def as_object(stored: StoredAudit) -> dict[str, Any]:
         "ruled_by": event.ruled_by,
         "outcome": event.outcome,
         "ref": event.ref,
+        **({"arguments": event.arguments} if event.arguments else {}),
     }

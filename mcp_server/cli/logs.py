@@ -11,7 +11,7 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from mcp_server.sessions.models.scrub import HIDDEN, secrets_of
+from mcp_server.sessions.redaction import HIDDEN, secrets_of
 
 LEVELS = ("debug", "info", "warning", "error")
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from mcp_server.agents.definition import AgentDefinition
 from mcp_server.policy.chain import Commons
@@ -86,6 +86,14 @@ class AgentRules:
     managed: tuple[Rule, ...] = ()
 
 
+Told = Callable[[Mapping[str, Any]], str]
+"""A call's arguments as the audit holds them beside their digest; empty where it holds none."""
+
+
+def _nothing(_arguments: Mapping[str, Any]) -> str:
+    return ""
+
+
 Job = Literal["summary", "title", "compaction"]
 """The server's own small jobs that a hidden agent does."""
 
@@ -155,3 +163,4 @@ class Deployment:
     """How its tools reach the web."""
     tools: tuple[str, ...] | None = None
     """`--tools`: the names this deployment has; None: all."""
+    arguments_told: Told = _nothing

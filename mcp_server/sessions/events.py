@@ -21,7 +21,14 @@ from mcp_server.sessions.refusals import shortened
 
 
 def decision(
-    at: float, session: SessionRecord, path: tuple[str, ...], call: ToolCall, digest: str, verdict: Verdict, ruled_by: str
+    at: float,
+    session: SessionRecord,
+    path: tuple[str, ...],
+    call: ToolCall,
+    digest: str,
+    arguments: str,
+    verdict: Verdict,
+    ruled_by: str,
 ) -> AuditEvent:
     """The gate decided about a call. Written before the act that it permits."""
     return AuditEvent(
@@ -37,6 +44,7 @@ def decision(
         rules=deciding_rules(verdict),
         ruled_by=ruled_by,
         ref=call.id,
+        arguments=arguments,
     )
 
 

@@ -23,6 +23,8 @@ class Look:
     at: float
     standing: Standing
     digest: str
+    arguments: str
+    """As the audit may hold them; empty where it holds none."""
     prompts: tuple[Prompt, ...]
     """Every prompt of that very call, oldest first."""
     authority: Authority
@@ -37,7 +39,7 @@ class Look:
         """The audit's word on it."""
         given = {record.id: record.given_by for record in self.standing.rulings}
         by = ", ".join(dict.fromkeys(given[ruling] for ruling in verdict.rulings if ruling in given))
-        return events.decision(self.at, work.session, self.standing.path, work.call, self.digest, verdict, by)
+        return events.decision(self.at, work.session, self.standing.path, work.call, self.digest, self.arguments, verdict, by)
 
     def outcome(self, work: Work, ended: CallEnded, at: float, ran: str = "") -> AuditEvent:
         """The audit's word on what became of it."""
@@ -50,4 +52,5 @@ async def look(deployment: Deployment, prompting: Prompting, work: Work) -> Look
     digest = call_digest(work.session.principal, work.session.id, work.call.tool, work.call.arguments)
     prompts = await prompting.for_digest(work.session.id, digest)
     authority = authority_for(standing, work.call.id, digest, prompts)
-    return Look(at=deployment.clock(), standing=standing, digest=digest, prompts=prompts, authority=authority)
+    told = deployment.arguments_told(work.call.arguments)
+    return Look(at=deployment.clock(), standing=standing, digest=digest, arguments=told, prompts=prompts, authority=authority)

@@ -133,6 +133,7 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         session_budget=values.session_budget,
         tree_budget=values.tree_budget,
         retention=values.retention,
+        audit=values.audit,
         rulings=values.rulings,
         webfetch=values.webfetch,
         websearch=values.websearch,

@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_server.errors import Fault
-from mcp_server.settings.schema import AgentSettings, Block, Budget, Limits, Retention, Roles, RulingLimits, SettingsFile, WebFetch
+from mcp_server.settings.schema import (
+    AgentSettings,
+    AuditWish,
+    Block,
+    Budget,
+    Limits,
+    Retention,
+    Roles,
+    RulingLimits,
+    SettingsFile,
+    WebFetch,
+)
 from mcp_server.settings.source import SourceFile
 
 Leaf = tuple[str, ...]
@@ -22,6 +33,7 @@ BLOCKS: Mapping[str, type[Block]] = {
     "tree_budget": Budget,
     "retention": Retention,
     "rulings": RulingLimits,
+    "audit": AuditWish,
     "webfetch": WebFetch,
 }
 NAMED = ("providers", "agents")

@@ -165,6 +165,16 @@ class Retention(Block):
     )
 
 
+class AuditWish(Block):
+    """What the audit holds beside what it always does."""
+
+    arguments: Literal["digest", "redacted"] = key(
+        "digest",
+        "Of a call's arguments: their digest alone, or beside it the text without what looks like a secret, cut to 300 characters each.",
+        example="redacted",
+    )
+
+
 class RulingLimits(Block):
     """How long a person's rulings stand. Seconds."""
 
@@ -312,6 +322,7 @@ class SettingsFile(Block):
     )
     retention: Retention = key(Retention(), "How long what has ended is kept.", example={"days": 30}, sources=("managed", "user"))
     rulings: RulingLimits = key(RulingLimits(), "How long rulings stand.", example={"session_expiry": 600}, sources=("managed", "user"))
+    audit: AuditWish = key(AuditWish(), "What the audit holds.", example={"arguments": "redacted"}, sources=("managed", "user"))
     guard: Written = key(
         None,
         "Rules added to the built-in guard. An allow there only takes the guard's own word back.",

@@ -11,7 +11,19 @@ from mcp_server.errors import Fault
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Action, Mode, Rule
 from mcp_server.settings.folder import RemitFolder
-from mcp_server.settings.schema import Budget, Limits, Provider, Retention, Roles, RulingLimits, SandboxWish, Source, WebFetch, WebSearch
+from mcp_server.settings.schema import (
+    AuditWish,
+    Budget,
+    Limits,
+    Provider,
+    Retention,
+    Roles,
+    RulingLimits,
+    SandboxWish,
+    Source,
+    WebFetch,
+    WebSearch,
+)
 from mcp_server.settings.trust import Trust
 
 
@@ -88,6 +100,7 @@ class Settings:
     tree_budget: Budget
     retention: Retention
     rulings: RulingLimits
+    audit: AuditWish
     webfetch: WebFetch
     websearch: WebSearch | None
     sandbox: SandboxWish

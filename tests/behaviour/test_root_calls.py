@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from mcp_types import CallToolResult
 
 from mcp_server.principal import LOCAL
@@ -189,3 +190,19 @@ async def test_a_deny_of_a_prompt_from_elsewhere_is_the_persons_too(tmp_path: Pa
         await answer_all(connected.store, await connected.open_prompts(), Choice.DENY)
         assert (await bounded(connected.call("write", **write()[1]))).is_error
     assert not exists(world, "out.txt")
+
+
+@pytest.mark.parametrize("wish", ["digest", "redacted"])
+async def test_the_audit_holds_arguments_only_where_settings_say_so_and_never_a_secret(wish: str, tmp_path: Path) -> None:
+    world = make_world(tmp_path, settings={"audit": {"arguments": wish}})
+    async with connect(world, NEAR, person=Person(decides("allow_once"))) as connected:
+        await bounded(connected.call("write", filePath="notes.txt", content="DB_PASSWORD=hunter22 and more"))
+        decisions = [stored.event for stored in await connected.store.audit_log() if stored.event.kind == "decision"]
+    assert decisions
+    assert {bool(event.digest) for event in decisions} == {True}
+    held = [event.arguments for event in decisions]
+    if wish == "digest":
+        assert set(held) == {""}
+    else:
+        assert all('"filePath": "notes.txt"' in text and "and more" in text for text in held)
+    assert "hunter22" not in str(decisions)

@@ -13,7 +13,8 @@ from mcp_server.sessions.models.endpoints import Endpoint, ProviderConfig
 from mcp_server.sessions.models.names import ProviderModel, ScriptedModel, parse_model
 from mcp_server.sessions.models.provider import DIRECT, DirectTurn, ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
-from mcp_server.sessions.models.scrub import scrubbed, secrets_of
+from mcp_server.sessions.models.scrub import scrubbed
+from mcp_server.sessions.redaction import secrets_of
 from tests.models.transcripts import request, stored, task
 
 ROOT = Path(__file__).parents[2]

@@ -15,7 +15,7 @@ from mcp_server.records import ModelTurn
 from mcp_server.sessions.models.base import TurnRequest
 from mcp_server.sessions.models.endpoints import Endpoint, ProviderConfig, ProviderLimits, endpoint_of, library_missing
 from mcp_server.sessions.models.names import ProviderModel
-from mcp_server.sessions.models.scrub import secrets_of
+from mcp_server.sessions.redaction import secrets_of
 
 DIRECT = "mcp_server.sessions.models.direct"
 """Loaded by name when the first turn is asked for: pydantic-ai takes 0.6 s and more to load, and is an extra."""
