@@ -56,7 +56,7 @@ def _filters(asked: Mapping[str, str]) -> Html:
         _choice("kind", "Kind", KINDS, asked),
         _choice("action", "Decision", ACTIONS, asked),
         _line("tool", "Tool", asked),
-        _line("since", "Since (30m, 2h, 7d or a date)", asked),
+        _line("since", "Since (2h, 7d, a date)", asked),
         _line("session", "Session", asked),
         el("button", {"type": "submit"}, "Show"),
     )

@@ -112,18 +112,19 @@ def _evidence(shown: Shown) -> list[Child]:
 
 
 def _approval(shown: Shown, subject: ApprovalSubject) -> Iterator[Child]:
-    yield _section("Needs", _list("wants", map(exact, subject.wants)))
-    yield _section("Asked because", _list("because", map(said, subject.because)))
+    if shown.diff:
+        yield _section("What it changes", lined(shown.diff, of="What it changes", diff=True))
+    yield _section("The call", el("dl", {"class": "arguments"}, *_arguments(subject)))
+    if shown.parts:
+        yield _section("Its parts", el("ol", {"class": "box parts", "tabindex": "0"}, *map(_part, shown.parts)))
+    needs = _section("Needs", _list("wants", map(exact, subject.wants)))
+    because = _section("Asked because", _list("because", map(said, subject.because)))
+    yield el("div", {"class": "why"}, needs, because)
     if subject.notes:
         yield _section("Note", _list("notes", map(said, subject.notes)))
     calls = len(shown.prompt.calls)
     if calls > 1:
         yield el("p", {"class": "note"}, f"{calls} calls, all the same, wait for this answer.")
-    yield _section("The call", el("dl", {"class": "arguments"}, *_arguments(subject)))
-    if shown.parts:
-        yield _section("Its parts", el("ol", {"class": "box parts", "tabindex": "0"}, *map(_part, shown.parts)))
-    if shown.diff:
-        yield _section("What it changes", lined(shown.diff, of="What it changes", diff=True))
 
 
 def _section(title: str, body: Child) -> Html:

@@ -47,6 +47,6 @@ def _whole(
         *files,
     )
     main = el("main", {"id": "main", "tabindex": "-1"}, *body)
-    skip = el("a", {"class": "skip", "href": "#main"}, "To the content")
+    skip = el("a", {"class": "skip", "href": "#main"}, "To the content") if top is not None else None
     document = el("html", {"lang": "en"}, head, el("body", None, skip, top, main, foot))
     return HTMLResponse(f"<!doctype html>{document.text}", status)
