@@ -53,9 +53,8 @@ async def test_axe_finds_nothing_serious_on_any_page(scheme: Scheme, windows: Wi
         await page.evaluate(AXE.read_text("utf-8"))
         found: dict[str, Any] = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         assert len(found["passes"]) > 10, "it looked"
-        for fault in found["violations"]:
-            if fault["impact"] in BAD:
-                bad.append((name, fault["help"], [node["html"][:200] for node in fault["nodes"]]))
+        faults = [fault for fault in found["violations"] if fault["impact"] in BAD]
+        bad += [(name, fault["help"], [node["html"][:200] for node in fault["nodes"]]) for fault in faults]
     assert bad == []
 
 
