@@ -6,11 +6,11 @@ Answers the very prompts that a client's form would; the first answer wins. The 
 import json
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import click
 
-from mcp_server.cli.asked import put_questions, text_of
+from mcp_server.cli.asked import as_json_of, put_questions, row_of, text_of
+from mcp_server.cli.lazy import LazyGroup
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe, table
@@ -19,8 +19,6 @@ from mcp_server.errors import RemitError
 from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Prompt, PromptState, QuestionSubject
 from mcp_server.sessions.answers import close_with
 from mcp_server.sessions.offered import choices_of
-from mcp_server.sessions.wants import wanted
-from mcp_server.sessions.wording import age_of, path_of, short
 from mcp_server.store.protocol import Store
 
 LISTS = "remit approvals"
@@ -41,7 +39,7 @@ class Wish:
     words: str
 
 
-@click.group(invoke_without_command=True)
+@click.group(cls=LazyGroup, places={"watch": "mcp_server.cli.watching:watch"}, invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.pass_context
 def approvals(ctx: click.Context, as_json: bool) -> None:
@@ -61,11 +59,11 @@ def _list(as_json: bool) -> None:
     prompts = with_store(_open_prompts)
     if as_json:
         for prompt in prompts:
-            click.echo(json.dumps(_as_json(prompt), ensure_ascii=False))
+            click.echo(json.dumps(as_json_of(prompt), ensure_ascii=False))
     elif prompts:
-        rows = [(short(p.id), age_of(p.created_at), path_of(p.session_path), wanted(p)) for p in prompts]
+        rows = [row_of(prompt) for prompt in prompts]
         click.echo(table(("ID", "AGE", "WHO", "WANTS"), rows))
-        click.echo("\nremit approvals show ID, then approve ID or deny ID")
+        click.echo("\nremit approvals approve ID or deny ID answers one, show ID shows it whole, watch answers by keys")
     else:
         click.echo("nobody waits for an answer")
 
@@ -76,6 +74,11 @@ def show(prompt_id: str) -> None:
     """Show one prompt whole: the exact call, why it asks, and what each answer would allow."""
     prompt = find_one(with_store(_open_prompts), prompt_id, lambda p: p.id, "open prompt", LISTS)
     click.echo(safe(text_of(prompt)))
+    match prompt.subject:
+        case QuestionSubject():
+            click.echo(f"\nAnswer it with: remit approvals approve {prompt.id}")
+        case ApprovalSubject() | BudgetSubject():
+            click.echo(f"\nAnswer it with: remit approvals approve {prompt.id}\n            or: remit approvals deny {prompt.id}")
 
 
 @approvals.command()
@@ -141,15 +144,3 @@ def _choice(person: Terminal, prompt: Prompt, wish: Wish) -> Choice:
 
 async def _open_prompts(store: Store) -> tuple[Prompt, ...]:
     return await store.prompts(principal=ME, state=PromptState.OPEN)
-
-
-def _as_json(prompt: Prompt) -> dict[str, Any]:
-    return {
-        "id": prompt.id,
-        "created_at": prompt.created_at,
-        "deadline": prompt.deadline,
-        "path": list(prompt.session_path),
-        "kind": prompt.subject.kind,
-        "wants": wanted(prompt),
-        "calls": len(prompt.calls),
-    }

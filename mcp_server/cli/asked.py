@@ -1,12 +1,14 @@
 """A prompt as a person reads it in a terminal, and a model's questions put there one by one."""
 
 import json
+from typing import Any
 
 from mcp_server.cli.terminal import Terminal
 from mcp_server.protocol.forms import message_of
 from mcp_server.records import ApprovalSubject, BudgetSubject, Prompt, Question, QuestionSubject
 from mcp_server.sessions.offered import choices_of, shown
-from mcp_server.sessions.wording import time_of
+from mcp_server.sessions.wants import wanted
+from mcp_server.sessions.wording import age_of, path_of, short, time_of
 
 
 def text_of(prompt: Prompt) -> str:
@@ -22,6 +24,24 @@ def text_of(prompt: Prompt) -> str:
     return "\n".join(lines)
 
 
+def row_of(prompt: Prompt) -> tuple[str, str, str, str]:
+    """A line of the list: id, age, who, what."""
+    return (short(prompt.id), age_of(prompt.created_at), path_of(prompt.session_path), wanted(prompt))
+
+
+def as_json_of(prompt: Prompt) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "id": prompt.id,
+        "created_at": prompt.created_at,
+        "deadline": prompt.deadline,
+        "path": list(prompt.session_path),
+        "kind": prompt.subject.kind,
+        "wants": wanted(prompt),
+        "calls": len(prompt.calls),
+    }
+
+
 def put_questions(person: Terminal, subject: QuestionSubject) -> str:
     """Each question's answer as the transcript keeps it: JSON, a list of labels or words a question."""
     return json.dumps([_put(person, question) for question in subject.questions], ensure_ascii=False)
@@ -31,8 +51,18 @@ def _put(person: Terminal, question: Question) -> list[str]:
     person.say(shown(question.question))
     for number, option in enumerate(question.options, 1):
         person.say(f"  {number}  {shown(option.label)}" + (f": {shown(option.description)}" if option.description else ""))
-    how = "Number, or your own words: " if question.options else "Your answer: "
-    typed = person.ask("Numbers with commas between, or your own words: " if question.multiple else how)
+    return answer_in(question, person.ask(question_line(question)))
+
+
+def question_line(question: Question) -> str:
+    """What stands before the place where the answer is typed."""
+    if question.multiple:
+        return "Numbers with commas between, or your own words: "
+    return "Number, or your own words: " if question.options else "Your answer: "
+
+
+def answer_in(question: Question, typed: str) -> list[str]:
+    """The labels whose numbers were typed, or what was typed as it is; empty where nothing was."""
     parts = [part.strip() for part in typed.split(",")] if question.multiple else [typed]
     numbers = {str(number): option.label for number, option in enumerate(question.options, 1)}
     if parts and all(part in numbers for part in parts):

@@ -46,7 +46,7 @@ def _tokens(one: Listed) -> str:
 def about(one: Listed) -> str:
     """What it waits for; else why it is as it is, and what it was given to do."""
     if one.prompts:
-        return "; ".join(f"asks you: {wanted(prompt)} (remit approvals show {short(prompt.id)})" for prompt in one.prompts)
+        return "; ".join(f"asks you: {wanted(prompt)} (remit approvals approve {short(prompt.id)})" for prompt in one.prompts)
     reason = one.run.reason if one.run is not None and one.run.state not in FINAL else ""
     return ", ".join(part for part in (reason, one.session.title) if part)
 

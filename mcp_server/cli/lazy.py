@@ -28,11 +28,11 @@ class LazyGroup(click.Group):
         self.places = places
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.places)
+        return [*super().list_commands(ctx), *self.places]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.places:
-            return None
+            return super().get_command(ctx, cmd_name)
         module, attribute = self.places[cmd_name].split(":")
         command = getattr(loaded(module), attribute)
         assert isinstance(command, click.Command)  # noqa: S101 - the table is ours; a wrong entry is a fault of this program

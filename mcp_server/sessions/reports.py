@@ -157,9 +157,14 @@ def usage_report(usage: Usage) -> UsageReport:
     )
 
 
+def how_to_answer(prompt_id: str) -> str:
+    """What a person does where no form reaches them."""
+    return f"a person answers with `remit approvals approve {prompt_id}`, `remit approvals watch` or `remit console`"
+
+
 def waiting_line(prompt: Prompt) -> str:
-    """One open prompt in a line, with the command that shows it."""
-    return f"{' › '.join(prompt.session_path)}: {shortened(wanted(prompt))} (answer with `remit approvals show {prompt.id}`)"
+    """One open prompt in a line, with the commands that lead a person to it."""
+    return f"{' › '.join(prompt.session_path)}: {shortened(wanted(prompt))} ({how_to_answer(prompt.id)})"
 
 
 def task_text(report: TaskReport, shown: str | None = None) -> str:

@@ -84,7 +84,7 @@ def _answered(prompt: Prompt) -> str:
     answer = prompt.answer
     match prompt.state:
         case PromptState.OPEN:
-            return f"waits for an answer: remit approvals show {prompt.id}"
+            return f"waits for an answer: remit approvals approve {prompt.id}"
         case PromptState.ANSWERED if answer is not None:
             said = choices_of(prompt).get(answer.choice, answer.choice.value) if answer.choice is not None else "answered"
             words = f": {answer.words}" if answer.words else ""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mcp_server.errors import ToolFailure
+from mcp_server.policy.rulings import SILENCE
 from mcp_server.policy.values import Action, AskRef, PathValue, Request
 from mcp_server.sandbox.derive import NOTHING, Approval
 from mcp_server.sandbox.enclosing import Enclosure
@@ -86,7 +87,12 @@ def _lent(enclosure: Enclosure, context: ToolContext) -> tuple[tuple[AskRef, ...
     if writing.missing:
         return (), ()
     besides = tuple(replace(ask, owner=f"{ANYWHERE_IN}{ask.owner}") for ask in enclosure.lent)
-    return besides, (f"{ANY_FILE} ({', '.join(map(str, enclosure.lent))})", *writing.profile.unheld)
+    return besides, (f"{ANY_FILE} ({', '.join(map(_why, enclosure.lent))})", *writing.profile.unheld)
+
+
+def _why(ask: AskRef) -> str:
+    """Why writing asks, for a person."""
+    return f"no rule speaks of `{ask.rule}`" if ask.owner == SILENCE else str(ask)
 
 
 def enclosed(reading: Reading, context: ToolContext) -> Enclosure:

@@ -367,5 +367,9 @@ async def test_what_a_child_names_cannot_forge_a_line_that_tells_the_person_what
         assert all(char.isprintable() or char == "\n" for char in text), text
     listed = [line for line in text_of(waiting).splitlines() if line.startswith("- ")]
     assert len(listed) == 1
-    assert listed[0].partition("</summary>")[0].endswith(f"(answer with `remit approvals show {prompt.id}`)")
+    assert (
+        listed[0]
+        .partition("</summary>")[0]
+        .endswith(f"(a person answers with `remit approvals approve {prompt.id}`, `remit approvals watch` or `remit console`)")
+    )
     assert len([line for line in text_of(done).splitlines() if line.startswith("- ")]) == 1

@@ -44,7 +44,7 @@ async def test_without_forms_the_same_call_again_continues_and_a_later_one_asks_
     async with connect(world, cell) as connected:
         waiting = await until_it_waits(connected, "bash", TOUCH)
         (prompt,) = await connected.open_prompts()
-        assert f"remit approvals show {prompt.id}" in text_of(waiting)
+        assert f"remit approvals approve {prompt.id}" in text_of(waiting)
         assert "make the same call again" in text_of(waiting)
         assert not waiting.is_error
         assert waiting.structured_content is not None

@@ -35,9 +35,9 @@ async def test_a_running_tree_is_seen_with_what_it_waits_for_and_ended_from_a_te
         assert head.startswith("SESSION")
         assert build.startswith("build")
         assert "waits for 1 child" in lead
-        assert f"remit approvals show {prompt.id[:12]}" in writer
+        assert f"remit approvals approve {prompt.id[:12]}" in writer
         shown = await remits(world, "sessions", "show", prompt.session_id)
-        assert f"waits for an answer: remit approvals show {prompt.id}" in shown
+        assert f"waits for an answer: remit approvals approve {prompt.id}" in shown
         told = await remits(world, "cancel", content_of(started)["task_id"])
         assert told.splitlines() == [f"build › lead {content_of(started)['task_id'][:12]}: 2 runs asked to end, 2 ended so far"]
         ended = await bounded(until_ended(connected, content_of(started)["task_id"]))

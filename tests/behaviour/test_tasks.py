@@ -165,7 +165,7 @@ async def test_a_prompt_that_the_person_closes_is_shown_no_more_but_stays_open(t
         await user.update(task_id, {key: {"action": "cancel"}})
         task = await user.get(task_id)
         assert (task["status"], "inputRequests" in task) == ("working", False)
-        assert f"remit approvals show {key}" in task["statusMessage"]
+        assert f"remit approvals approve {key}" in task["statusMessage"]
         await answer_all(connected.store, await connected.open_prompts())
         await user.until_over(task_id)
     assert (world.workspace / "out.txt").exists()
@@ -190,7 +190,7 @@ async def test_a_client_without_forms_is_told_the_command_and_goes_on_after_the_
         (prompt,) = await connected.open_prompts()
         task = await user.get(task_id)
         assert task["status"] == "working"
-        assert f"remit approvals show {prompt.id}" in task["statusMessage"]
+        assert f"remit approvals approve {prompt.id}" in task["statusMessage"]
         await answer_all(connected.store, [prompt])
         assert "created out.txt" in text_of(await user.until_over(task_id))
 

@@ -48,7 +48,7 @@ def test_a_row_says_how_it_stands_what_it_has_used_and_what_it_waits_for(kept: K
     assert " 1500 " in build, "a root's row sums up its tree"
     assert "waiting" in writer
     assert " 750 " in writer
-    assert f"asks you: edit src/a.py (remit approvals show {prompt.id[:12]})" in writer
+    assert f"asks you: edit src/a.py (remit approvals approve {prompt.id[:12]})" in writer
     assert "queued" in below
 
 
@@ -103,7 +103,7 @@ def test_verdicts_and_answers_stand_below_the_call_they_are_about(kept: Kept, en
     kept.working()
     prompt = kept.prompt(session=WRITER)
     waits = run(environment, "sessions", "show", WRITER).output
-    assert f"waits for an answer: remit approvals show {prompt.id}" in waits
+    assert f"waits for an answer: remit approvals approve {prompt.id}" in waits
 
     async def answered(store: Store) -> bool:
         return await close_with(

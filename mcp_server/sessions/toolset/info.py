@@ -105,7 +105,7 @@ def info_of(context: SessionContext, sandbox: Sequence[str] = ()) -> InfoReport:
         asks=_rules(current, Action.ASK),
         denies=_rules(current, Action.DENY),
         rulings=[_ruling(record) for record in standing.rulings],
-        channels=["the client's own form, where it can show one", "remit approvals", "remit console"] if current.may_ask else [],
+        channels=["the client's own form, where it can show one", "remit approvals watch", "remit console"] if current.may_ask else [],
         sandbox=list(sandbox),
     )
 
