@@ -16,7 +16,9 @@ from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
 
 from mcp_server.errors import ConfigError, Fault, ToolFailure
+from mcp_server.gateway.panel import Panels
 from mcp_server.principal import LOCAL
+from mcp_server.protocol.apps import Panel
 from mcp_server.protocol.http import listen, serve_http
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.looks import Looks
@@ -138,7 +140,8 @@ async def running(
             tools=settings.tools,
             arguments_told=_told(rules, environment),
         )
-        parts = _wired(deployment, settings, key=request_state_key(places.state), timing=timing or timing_of(settings), executor=executor)
+        key, panels = request_state_key(places.state), _panels(deployment, rules, str(places.home))
+        parts = _wired(deployment, settings, key=key, timing=timing or timing_of(settings), executor=executor, panels=panels)
         async with deployment.background.open(), _living(parts):
             yield parts
     finally:
@@ -184,7 +187,21 @@ async def _living(parts: Running) -> AsyncGenerator[None]:
             group.cancel_scope.cancel()
 
 
-def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Timing, executor: Callable[[Advance], Executor]) -> Running:
+def _panels(deployment: Deployment, rules: FileRules, home: str) -> Callable[[Desk], Panel]:
+    """How prompts are shown inside clients, once there is a desk to answer them at."""
+    store, clock = deployment.store, deployment.clock
+    return lambda desk: Panels(front=desk, store=store, home=home, revision=lambda: rules.revision, clock=clock)
+
+
+def _wired(
+    deployment: Deployment,
+    settings: Settings,
+    *,
+    key: bytes,
+    timing: Timing,
+    executor: Callable[[Advance], Executor],
+    panels: Callable[[Desk], Panel],
+) -> Running:
     """The parts, each lent the others. Nothing is started."""
     workspace = deployment.workspaces[0]
     supervisor = Supervisor(deployment, executor)
@@ -203,6 +220,7 @@ def _wired(deployment: Deployment, settings: Settings, *, key: bytes, timing: Ti
         version=importlib.metadata.version("remit"),
         tasks=tasks,
         timing=timing,
+        panel=panels(desk),
     )
     return Running(
         retention=settings.retention, deployment=deployment, supervisor=supervisor, desk=desk, promised=promised, looks=looks, server=server

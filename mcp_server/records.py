@@ -425,7 +425,7 @@ class Answer:
     by: str
     """Principal key."""
     channel: str
-    """`form`, `input_required`, `approvals`, `console`, `script`."""
+    """`form`, `input_required`, `approvals`, `console`, `panel`, `script`."""
     at: float
 
 

@@ -1,7 +1,7 @@
 """From what a page's form sent to an answer that counts. What does not count is told, and kept in the audit."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -16,10 +16,10 @@ from mcp_server.store.protocol import Store
 
 log = structlog.get_logger("gateway")
 
-CHANNEL = "console"
+CONSOLE = "console"
 
 MOST_REFUSED = 1000
-"""Refused answers that one console writes to the audit. What is beyond is only logged: a flood must not fill the disk."""
+"""Refused answers that one console, or one server, writes to the audit. What is beyond is only logged: a flood must not fill the disk."""
 
 Sent = Mapping[str, Sequence[str]]
 """A form's fields, each with all its values."""
@@ -38,13 +38,18 @@ class Answering:
 
     store: Store
     principal: str
+    channel: str = CONSOLE
+    """Where they are given."""
+    close: Callable[[Prompt, Answer], Awaitable[bool]] | None = None
+    """Closes a prompt with its answer, where somebody must be told of it. None: in the store alone."""
     refused: int = field(default=0)
 
     async def answer(self, prompt: Prompt, sent: Sent, *, at: float) -> NotCounted | None:
         """Close the prompt. None: done. The first answer counts, wherever it is given."""
-        read = answer_in(prompt, sent, by=self.principal, at=at)
+        read = answer_in(prompt, sent, by=self.principal, channel=self.channel, at=at)
         if isinstance(read, Answer):
-            if await close_with(self.store, prompt, read):
+            closed = await (close_with(self.store, prompt, read) if self.close is None else self.close(prompt, read))
+            if closed:
                 return None
             read = NotCounted("it was not open any more; nothing was changed")
         await self.refuse(read.reason, at=at, prompt=prompt, by=self.principal)
@@ -56,7 +61,7 @@ class Answering:
         log.warning("an answer was refused", reason=reason, ref=prompt.id if prompt else ref[:64])
         if self.refused > MOST_REFUSED:
             return
-        outcome = f"an answer through the console was refused: {reason}"
+        outcome = f"an answer through the {self.channel} was refused: {reason}"
         if prompt is not None:
             event = events.prompted(at, prompt, tool_of(prompt), outcome, by=by)
         else:
@@ -73,7 +78,7 @@ class Answering:
         await self.store.audit((event,))
 
 
-def answer_in(prompt: Prompt, sent: Sent, *, by: str, at: float) -> Answer | NotCounted:
+def answer_in(prompt: Prompt, sent: Sent, *, by: str, channel: str, at: float) -> Answer | NotCounted:
     """The answer that a form holds, if the prompt offers it."""
     if prompt.state is not PromptState.OPEN:
         return NotCounted("it was not open any more; nothing was changed")
@@ -88,10 +93,10 @@ def answer_in(prompt: Prompt, sent: Sent, *, by: str, at: float) -> Answer | Not
             answers = [_answered(question, number, sent) for number, question in enumerate(subject.questions)]
             if not all(answers):
                 return NotCounted("not every question is answered")
-            return Answer(choice=None, words=json.dumps(answers, ensure_ascii=False), by=by, channel=CHANNEL, at=at)
+            return Answer(choice=None, words=json.dumps(answers, ensure_ascii=False), by=by, channel=channel, at=at)
     if choice is None:
         return NotCounted("this prompt does not offer that answer")
-    return Answer(choice=choice, words=_one(sent, "words")[:WORDS_CHARS].strip(), by=by, channel=CHANNEL, at=at)
+    return Answer(choice=choice, words=_one(sent, "words")[:WORDS_CHARS].strip(), by=by, channel=channel, at=at)
 
 
 def _one(sent: Sent, name: str) -> str:

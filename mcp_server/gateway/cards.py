@@ -37,8 +37,8 @@ class Shown:
     parts: tuple[Part, ...] = ()
 
 
-def card(shown: Shown, *, action: str, form_key: str, note: str = "") -> Html:
-    """The whole card. `action`: where its answers are sent. `note`: what was just found out about it."""
+def card(shown: Shown, *, action: str, form_key: str, note: str = "", here: str = "console") -> Html:
+    """The whole card. `action`: where its answers are sent. `note`: what was just found out. `here`: the channel it is shown in."""
     prompt = shown.prompt
     state = "open" if prompt.state is PromptState.OPEN else "over"
     attributes = {"class": f"card {state}", "id": f"card-{prompt.id}", "data-prompt": prompt.id, "data-state": state, "tabindex": "-1"}
@@ -49,7 +49,7 @@ def card(shown: Shown, *, action: str, form_key: str, note: str = "") -> Html:
         labelled,
         _head(prompt),
         el("p", {"class": "note", "role": "status"}, note) if note else None,
-        _over(prompt) if state == "over" else None,
+        _over(prompt, here) if state == "over" else None,
         el("div", {"class": "evidence"}, *body),
         _answers(prompt, action, form_key) if state == "open" else None,
     )
@@ -237,18 +237,18 @@ def _hidden(name: str, value: str) -> Html:
 # ---- afterwards ---------------------------------------------------------------------------------
 
 
-def _over(prompt: Prompt) -> Html:
-    return el("p", {"class": "over", "role": "status"}, *ending(prompt))
+def _over(prompt: Prompt, here: str) -> Html:
+    return el("p", {"class": "over", "role": "status"}, *ending(prompt, here))
 
 
-def ending(prompt: Prompt) -> Iterator[Child]:
+def ending(prompt: Prompt, here: str = "console") -> Iterator[Child]:
     """How a prompt that is open no more came to its end."""
     answer = prompt.answer
     match prompt.state:
         case PromptState.OPEN:
             yield "It is open."
         case PromptState.ANSWERED if answer is not None:
-            yield from _answered(prompt, answer)
+            yield from _answered(prompt, answer, here)
         case PromptState.ANSWERED | PromptState.EXPIRED | PromptState.WITHDRAWN | PromptState.UNASKABLE:
             words = {
                 PromptState.ANSWERED: "It was answered",
@@ -261,10 +261,16 @@ def ending(prompt: Prompt) -> Iterator[Child]:
             yield join(": ", said(prompt.reason)) if prompt.reason else "."
 
 
-def _answered(prompt: Prompt, answer: Answer) -> Iterator[Child]:
-    where = {"console": "here in the console", "approvals": "in a terminal", "form": "in the client", "input_required": "in the client"}
+def _answered(prompt: Prompt, answer: Answer, here: str) -> Iterator[Child]:
+    where = {
+        "console": "in the console",
+        "approvals": "in a terminal",
+        "form": "in the client",
+        "input_required": "in the client",
+        "panel": "in the client's panel",
+    }
     deed = choices_of(prompt).get(answer.choice, answer.choice.value) if answer.choice is not None else "answered"
-    yield f"Answered {where.get(answer.channel, 'elsewhere')} at "
+    yield f"Answered {'here ' if answer.channel == here else ''}{where.get(answer.channel, 'elsewhere')} at "
     yield moment(answer.at)
     yield ": "
     yield said(deed)

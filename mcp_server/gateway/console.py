@@ -26,7 +26,7 @@ from mcp_server.store.protocol import Store
 
 HOST = "127.0.0.1"
 COOKIE = "remit_console"
-STATIC = {"console.css": "text/css", "console.js": "text/javascript"}
+STATIC = {"console.css": "text/css", "cards.js": "text/javascript", "console.js": "text/javascript"}
 FILES = Path(__file__).parent / "static"
 
 BODY_BYTES = 64 * 1024

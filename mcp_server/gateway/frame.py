@@ -32,7 +32,7 @@ def _whole(
     files = (
         [
             el("link", {"rel": "stylesheet", "href": f"/{door}/static/console.css"}),
-            el("script", {"src": f"/{door}/static/console.js", "defer": True}),
+            *(el("script", {"src": f"/{door}/static/{name}.js", "defer": True}) for name in ("cards", "console")),
         ]
         if door is not None
         else []

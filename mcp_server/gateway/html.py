@@ -1,8 +1,9 @@
-"""HTML whose text cannot become markup: what is not `Html` already is escaped, and nothing else makes `Html`."""
+"""HTML whose text cannot become markup: what is not `Html` already is text, and nothing else makes `Html`."""
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from mcp_server.sessions.visible import pieces, visible
 
@@ -18,44 +19,78 @@ MOST_LINES = 5000
 VOID = frozenset({"input", "link", "meta", "br", "hr"})
 
 
+Attributes = Mapping[str, str | bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element, as it is before it is written."""
+
+    name: str
+    attributes: Attributes
+    children: tuple["Element | str", ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Html:
-    """Markup that this module made."""
+    """Elements and text, that only this module makes. Written as markup for a page, or as a tree for a script that builds them."""
 
-    text: str
+    nodes: tuple[Element | str, ...]
+
+    @property
+    def text(self) -> str:
+        """As markup."""
+        return "".join(map(_markup, self.nodes))
+
+    @property
+    def tree(self) -> list[Any]:
+        """As JSON: a text is a string, an element is `[name, attributes, child, ...]`."""
+        return [_branch(node) for node in self.nodes]
 
 
 Child = Html | str | None
-Attributes = Mapping[str, str | bool]
 
 
 def el(name: str, attributes: Attributes | None = None, *children: Child | Iterable[Child]) -> Html:
     """One element. A string among the children is text; None is left out. Attributes: True stands alone, False is left out."""
-    written = "".join(_attribute(key, value) for key, value in (attributes or {}).items())
-    if name in VOID:
-        return Html(f"<{name}{written}>")
-    return Html(f"<{name}{written}>{join(*children).text}</{name}>")
+    return Html((Element(name, attributes or {}, join(*children).nodes),))
 
 
 def join(*children: Child | Iterable[Child]) -> Html:
     """Several things as one."""
-    return Html("".join(_text(child) for child in children))
+    return Html(tuple(node for child in children for node in _nodes(child)))
 
 
-def _text(child: Child | Iterable[Child]) -> str:
+def _nodes(child: Child | Iterable[Child]) -> tuple[Element | str, ...]:
     if child is None:
-        return ""
+        return ()
     if isinstance(child, Html):
-        return child.text
+        return child.nodes
     if isinstance(child, str):
-        return html.escape(child, quote=False)
-    return "".join(_text(one) for one in child)
+        return (child,)
+    return tuple(node for one in child for node in _nodes(one))
+
+
+def _markup(node: Element | str) -> str:
+    if isinstance(node, str):
+        return html.escape(node, quote=False)
+    written = "".join(_attribute(key, value) for key, value in node.attributes.items())
+    if node.name in VOID:
+        return f"<{node.name}{written}>"
+    return f"<{node.name}{written}>{''.join(map(_markup, node.children))}</{node.name}>"
 
 
 def _attribute(key: str, value: str | bool) -> str:
     if isinstance(value, bool):
         return f" {key}" if value else ""
     return f' {key}="{html.escape(value)}"'
+
+
+def _branch(node: Element | str) -> Any:
+    if isinstance(node, str):
+        return node
+    attributes = {key: "" if value is True else value for key, value in node.attributes.items() if value is not False}
+    return [node.name, attributes, *map(_branch, node.children)]
 
 
 def said(text: str) -> Html:

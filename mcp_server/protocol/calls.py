@@ -17,11 +17,11 @@ from pydantic import ValidationError
 from starlette.requests import Request as HttpRequest
 
 from mcp_server.policy.values import CallId
-from mcp_server.protocol.asking import Channel, Exhausted, LookAgain, Suspend, Visit, declares_forms
-from mcp_server.protocol.asking_forms import FormChannel
-from mcp_server.protocol.asking_rounds import RoundChannel, RoundState, read_state, take_replies
+from mcp_server.protocol.apps import Panel, beside, declares_apps
+from mcp_server.protocol.asking import Channel, Exhausted, LookAgain, Suspend, Visit
+from mcp_server.protocol.asking_rounds import RoundState, read_state, take_replies
+from mcp_server.protocol.channels import Elsewhere, channel_of, lends_of
 from mcp_server.protocol.lines import Line, line_of
-from mcp_server.protocol.sampling import lent
 from mcp_server.protocol.sampling_calls import ModelCalls
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.wire import ended, failure, misfit, tool_error, unknown_tool, waiting
@@ -59,16 +59,6 @@ class Keeper(Protocol):
         ...
 
 
-class _Elsewhere:
-    """The channel of a request whose client takes a handle: what is open is shown by that."""
-
-    def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
-        return bool(still.prompts)
-
-    async def put(self, still: Open, put_off: frozenset[PromptId]) -> Exhausted:
-        return Exhausted()
-
-
 class _Attached:
     """A request's hold on its call. It lets go once, and at the very moment when it is cut short: a client that takes a call back and
     makes it again at once finds it free, however long a form takes to be taken away.
@@ -99,9 +89,18 @@ class ToolCalls:
     """Answers `tools/call` in both eras. Not to be given to a server as `on_call_tool`, which knows no results that an extension claims."""
 
     def __init__(
-        self, front: Front, *, caller_of: CallerOf, timing: Timing, clock: Callable[[], float], keeper: Keeper | None = None
+        self,
+        front: Front,
+        *,
+        caller_of: CallerOf,
+        timing: Timing,
+        clock: Callable[[], float],
+        keeper: Keeper | None = None,
+        panel: Panel | None = None,
     ) -> None:
         self._keeper = keeper
+        self._panel = panel
+        self._of_panel = frozenset(tool.name for tool in panel.tools()) if panel is not None else frozenset[str]()
         self._front = front
         self._caller_of = caller_of
         self._timing = timing
@@ -110,26 +109,39 @@ class ToolCalls:
 
     async def __call__(self, ctx: Request, params: CallToolRequestParams) -> Told:
         """The result, one more round, or a task. Never an exception: what goes wrong is told as far as it is anybody's business."""
+        panel = self._panel if self._panel is not None and declares_apps(ctx) else None
+        if panel is not None and params.name in self._of_panel:
+            return await self._panelled(ctx, panel, params)
         spec = self._specs.get(params.name)
         if spec is None:
             return unknown_tool(params.name, tuple(self._specs))
         try:
-            return await self._answer(ctx, spec, params)
+            return await self._answer(ctx, spec, params, panel)
         except ValidationError as error:
             return misfit(spec.name, error) if error.title == spec.arguments.__name__ else failure(error, spec.name)
         except Exception as error:
             return failure(error, spec.name)
 
-    async def _answer(self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams) -> Told:
+    async def _panelled(self, ctx: Request, panel: Panel, params: CallToolRequestParams) -> CallToolResult:
+        try:
+            caller = self._caller_of(ctx)
+            return await panel.call(caller, await self._root(caller, line_of(ctx, self._front, self._timing)), params)
+        except Exception as error:
+            return failure(error, params.name)
+
+    async def _root(self, caller: Caller, line: Line | None) -> SessionRecord:
+        return await (self._shared_root(caller) if line is None else line.root(caller))
+
+    async def _answer(self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams, panel: Panel | None) -> Told:
         caller = self._caller_of(ctx)
         line = line_of(ctx, self._front, self._timing)
-        root = await (self._shared_root(caller) if line is None else line.root(caller))
+        root = await self._root(caller, line)
         back = read_state(params.request_state)
         call_id = await self._attach(root, spec.name, params.arguments or {}, back)
         visit = Visit(front=self._front, principal=caller.principal, root=root, call_id=call_id, timing=self._timing, clock=self._clock)
         attached = _Attached(self._front, call_id, self._timing.leave)
         outcome: Ended | Open | Suspend | None = None
-        lends = _lent(ctx, line)
+        lends = lends_of(ctx, line)
         self._front.lends(call_id, lends)
         keeper = self._keeper if self._keeper is not None and self._keeper.keeps(ctx, spec) else None
         try:
@@ -139,11 +151,14 @@ class ToolCalls:
                     return await _handed(ctx, spec, visit, outcome, keeper)
             async with _accompanied(ctx, visit, lends, attached) as asked:
                 put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
-                channel = _channel(ctx, visit, line, back) if keeper is None else _Elsewhere()
+                channel = channel_of(ctx, visit, line, back, panel) if keeper is None else Elsewhere()
                 outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, channel, put_off)
                 if asked is not None:
                     await asked.landed()
-                return await _handed(ctx, spec, visit, outcome, keeper)
+                told = await _handed(ctx, spec, visit, outcome, keeper)
+                if panel is not None and isinstance(outcome, Open) and isinstance(told, CallToolResult):
+                    return await beside(panel, caller, root, outcome, told)
+                return told
             # Reached where the reader's going cut the stay short; nobody reads it.
             return tool_error(_GONE)
         finally:
@@ -159,23 +174,6 @@ class ToolCalls:
             if back is not None:
                 return await self._front.rejoin(root, back.call)
             return await self._front.begin(root, tool, arguments)
-
-
-def _lent(ctx: Request, line: Line | None) -> Sampling:
-    """What this request's client lends of its own model, where there is a way to ask it."""
-    modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
-    reachable = modern or (line is not None and ctx.session.can_send_request)
-    return lent(ctx.session.client_capabilities, ctx.protocol_version) if reachable else Sampling.NONE
-
-
-def _channel(ctx: Request, visit: Visit, line: Line | None, back: RoundState | None) -> Channel | None:
-    """The way to a person that this request declares, or from 2026-07-28 on to whatever it lends; None: there is none."""
-    forms = declares_forms(ctx.session.client_capabilities)
-    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return RoundChannel(visit, back or RoundState(call=visit.call_id), forms=forms)
-    if not forms or line is None or not ctx.session.can_send_request:
-        return None
-    return FormChannel(visit, session=ctx.session, request_id=ctx.request_id, wire=line.wire)
 
 
 async def _handed(ctx: Request, spec: ToolSpec, visit: Visit, outcome: Ended | Open | Suspend, keeper: Keeper | None) -> Told:

@@ -8,14 +8,16 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp_types import CallToolRequestParams, ListToolsResult, PaginatedRequestParams
+from mcp_types import CallToolRequestParams, ReadResourceRequestParams, ReadResourceResult
 
 from mcp_server.protocol.agent_prompts import AgentPrompts
+from mcp_server.protocol.apps import IDENTIFIER, Panel, lister, reader
 from mcp_server.protocol.calls import CallerOf, Request, ToolCalls
 from mcp_server.protocol.instructions import INSTRUCTIONS
 from mcp_server.protocol.lines import Line, lifespan_of
 from mcp_server.protocol.listing import listed
 from mcp_server.protocol.looks import Looks
+from mcp_server.protocol.resources import not_yours
 from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.front import Front
@@ -49,6 +51,7 @@ def build_server(
     tasks: Tasks | None = None,
     timing: Timing | None = None,
     looks: Looks | None = None,
+    panel: Panel | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Server[Line]:
     """A server over a front. Starts nothing.
@@ -61,6 +64,7 @@ def build_server(
         tasks: Gives clients that know them tasks for calls that outlast their request; None: nobody is given one.
         timing: Bounds, where they are not the usual ones.
         looks: Where callers may look at their sessions without a call; None: nowhere.
+        panel: Shows prompts inside clients that render apps; None: no client is shown any.
         clock: Seconds since the epoch.
 
     Raises:
@@ -71,9 +75,6 @@ def build_server(
     prompts = AgentPrompts(front, caller_of)
     schemas = {tool.name: tool.input_schema for tool in tools}
 
-    async def list_tools(ctx: Request, params: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=tools)
-
     server = _Server(
         _NAME,
         version=version,
@@ -83,22 +84,30 @@ def build_server(
         cache_hints={"tools/list": CacheHint(ttl_ms=_LIST_MILLISECONDS), "prompts/list": CacheHint(ttl_ms=_LIST_MILLISECONDS)},
         lifespan=lifespan_of(front, timing),
         get_tool_input_schema=schemas.get,
-        on_list_tools=list_tools,
+        on_list_tools=lister(tools, front.specs(), panel),
         on_list_prompts=prompts.listed,
         on_get_prompt=prompts.got,
     )
     # Not as `on_call_tool`: that knows nothing of results that an extension claims.
-    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks)
+    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks, panel=panel)
     server.add_request_handler("tools/call", CallToolRequestParams, calls)
-    _extend(server, tasks, looks)
+    _extend(server, tasks, looks, panel)
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)
     server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
     return server
 
 
-def _extend(server: Server[Line], tasks: Tasks | None, looks: Looks | None) -> None:
+def _extend(server: Server[Line], tasks: Tasks | None, looks: Looks | None, panel: Panel | None) -> None:
     """What not every deployment has."""
     if tasks is not None:
         tasks.serve(server)
     if looks is not None:
         looks.serve(server)
+    if panel is not None:
+        read = reader(panel, _nothing if looks is None else looks.read_resource)
+        server.add_request_handler("resources/read", ReadResourceRequestParams, read)
+        server.extensions[IDENTIFIER] = {}
+
+
+async def _nothing(ctx: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
+    raise not_yours(ctx, str(params.uri))

@@ -5,6 +5,7 @@ a server in use is not stopped by a typing error, and no rule is lost by one. A 
 being heard: only what it denied and asked before stays of it.
 """
 
+import hashlib
 import os
 import stat
 from abc import ABC, abstractmethod
@@ -119,6 +120,12 @@ class FileRules(Answers):
                 log.error("changed settings or agents are at fault; those from before stay in force", faults=str(error).splitlines())
                 self._edition = self._beside_the_workspace()
         return self._edition
+
+    @property
+    def revision(self) -> str:
+        """A name for what is in force now: another one once a file of it has changed."""
+        _ = self.edition
+        return hashlib.sha256(repr(self._stamp).encode()).hexdigest()
 
     def _beside_the_workspace(self) -> Edition:
         """Everything as it is now but for the workspace's own files; what was in force, where others are at fault too."""

@@ -106,7 +106,7 @@ async def test_up_to_2025_11_25_nobody_meets_the_extension_whatever_is_declared(
 
 async def test_the_server_says_that_it_knows_tasks_and_nothing_else_of_them(tmp_path: Path) -> None:
     async with using(team_world(tmp_path)) as (_, connected):
-        assert connected.client.server_capabilities.extensions == {IDENTIFIER: {}}
+        assert connected.client.server_capabilities.extensions == {IDENTIFIER: {}, "io.modelcontextprotocol/ui": {}}
         for method in ("tasks/list", "tasks/result"):
             code, _ = await refusal(connected.client, Request[TaskParams, str](method=method, params=TaskParams(task_id=UNKNOWN)))
             assert code == METHOD_NOT_FOUND

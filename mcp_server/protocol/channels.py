@@ -1,0 +1,70 @@
+"""Which way to a person one request has, and what of its client's own model it lends."""
+
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from mcp_server.protocol.apps import Panel
+from mcp_server.protocol.asking import Channel, Exhausted, Put, Visit, declares_forms, fresh
+from mcp_server.protocol.asking_forms import FormChannel
+from mcp_server.protocol.asking_rounds import RoundChannel, RoundState
+from mcp_server.protocol.lines import Line
+from mcp_server.protocol.sampling import lent
+from mcp_server.records import PromptId
+from mcp_server.sessions.front import Open, Sampling
+
+Request = ServerRequestContext[Line, Any]
+
+
+class Elsewhere:
+    """The channel of a request whose client takes a handle: what is open is shown by that."""
+
+    def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
+        return bool(still.prompts)
+
+    async def put(self, still: Open, put_off: frozenset[PromptId]) -> Exhausted:
+        return Exhausted()
+
+
+class PanelChannel:
+    """The channel of a request whose client shows a panel and no forms: it leaves with what no panel has yet, since that is how one gets
+    it. What a panel has is answered there while the request stays.
+    """
+
+    def __init__(self, visit: Visit, panel: Panel, turns: Channel | None) -> None:
+        self._visit = visit
+        self._panel = panel
+        self._turns = turns
+        """Carries what is asked of the client's own model."""
+
+    def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
+        carried = self._turns is not None and self._turns.carries(still, put_off)
+        return carried or self._panel.missing(self._visit.root, fresh(still, put_off))
+
+    async def put(self, still: Open, put_off: frozenset[PromptId]) -> Put:
+        if self._turns is not None and self._turns.carries(still, put_off):
+            return await self._turns.put(still, put_off)
+        return Exhausted()
+
+
+def lends_of(ctx: Request, line: Line | None) -> Sampling:
+    """What this request's client lends of its own model, where there is a way to ask it."""
+    modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    reachable = modern or (line is not None and ctx.session.can_send_request)
+    return lent(ctx.session.client_capabilities, ctx.protocol_version) if reachable else Sampling.NONE
+
+
+def channel_of(ctx: Request, visit: Visit, line: Line | None, back: RoundState | None, panel: Panel | None) -> Channel | None:
+    """The way to a person that this request declares, or from 2026-07-28 on to whatever it lends; None: there is none."""
+    forms = declares_forms(ctx.session.client_capabilities)
+    asked = _asked(ctx, visit, line, back, forms=forms)
+    return asked if forms or panel is None else PanelChannel(visit, panel, asked)
+
+
+def _asked(ctx: Request, visit: Visit, line: Line | None, back: RoundState | None, *, forms: bool) -> Channel | None:
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return RoundChannel(visit, back or RoundState(call=visit.call_id), forms=forms)
+    if not forms or line is None or not ctx.session.can_send_request:
+        return None
+    return FormChannel(visit, session=ctx.session, request_id=ctx.request_id, wire=line.wire)
