@@ -44,8 +44,11 @@ class Host:
         """Load the document, as a host does when a tool that has one is called."""
         (document,) = (await self.connected.client.read_resource(ADDRESS)).contents
         assert isinstance(document, TextResourceContents)
-        relay = self._relay
-        await self.page.expose_function("relay", lambda asked: relay(asked))
+
+        async def relay(asked: str) -> str:  # Playwright marks what it is given, which a method of ours does not bear
+            return await self._relay(asked)
+
+        await self.page.expose_function("relay", relay)  # pyright: ignore[reportUnknownMemberType] - its types leave the callback open
         await self.page.set_content(PAGE)
         await self.page.evaluate("([html, given]) => mount(html, given)", [document.text, {"theme": theme}])
 
@@ -62,8 +65,8 @@ class Host:
 
     async def _until_ended(self, tool: str, **arguments: Any) -> None:
         result = await self.call(tool, **arguments)
-        while (state := (result.structured_content or {})).get("state") in ("running", "waiting"):
-            result = await self.call("task_status", task_id=state["task_id"], wait_seconds=10)
+        while (report := result.structured_content) and report.get("state") in ("running", "waiting"):
+            result = await self.call("task_status", task_id=report["task_id"], wait_seconds=10)
         self.results.append(result)
         self._done.set()
 
@@ -93,9 +96,10 @@ async def hosting(world: World, cell: Cell, windows: Windows, *, theme: Scheme =
     """A host before a server. It shows no forms."""
     with anyio.fail_after(90):
         async with connect(world, cell, extensions=[RendersApps()]) as connected:
+            page = await windows.blank()
             async with anyio.create_task_group() as group:
-                host = Host(page=await windows.blank(), connected=connected, group=group)
+                host = Host(page=page, connected=connected, group=group)
                 await host.mount(theme)
                 yield host
                 group.cancel_scope.cancel()
-            await host.page.close()
+            await page.close()
