@@ -41,8 +41,10 @@ def _card(one: Ruled, door: str, form_key: str) -> Html:
             {"class": "when"},
             "given ",
             moment(record.created_at, "age"),
+            " by ",
+            said(record.given_by),
             f" through {record.channel}, {used}",
-            expires,
+            expires or " · until you take it back, or its session is over",
         ),
         el("ul", {"class": "box because", "tabindex": "0"}, *(el("li", None, said(f"answers {ask}")) for ask in record.ruling.answers)),
         el(

@@ -14,7 +14,7 @@ from mcp_server.policy.values import Action, ToolCall
 from mcp_server.records import AuditEvent, CallEnded, Ending
 from mcp_server.sessions import refusals
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.looking import Look, look
+from mcp_server.sessions.looking import Look, expired, look
 from mcp_server.sessions.preparing import Prepared, Preparing, permitted
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.resuming import come_back
@@ -93,6 +93,7 @@ class Gate:
             case Action.DENY:
                 return await self._ended(work, refusals.by_rule(work.call, seen.standing.path, verdict, seen.authority.mode), (event,))
             case Action.ASK:
+                event = seen.again(event, verdict, await expired(self._deployment, seen))
                 prompt_id = await self._prompting.open_approval(work, seen.standing, verdict, seen.authority.mode, seen.digest, event)
                 return AwaitsPerson(prompt_id=prompt_id)
             case Action.ALLOW:

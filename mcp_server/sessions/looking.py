@@ -1,13 +1,13 @@
 """One look at a call under the rules as they are now: where its session stands, its prompts, and the authority that follows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.decide import decide
-from mcp_server.policy.values import Action, Request
+from mcp_server.policy.values import Action, CallId, Reach, Request
 from mcp_server.policy.verdicts import Step, Verdict
-from mcp_server.records import AuditEvent, CallEnded, Prompt
+from mcp_server.records import AuditEvent, CallEnded, Prompt, RulingRecord
 from mcp_server.sessions import events
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import call_digest
@@ -41,9 +41,27 @@ class Look:
         by = ", ".join(dict.fromkeys(given[ruling] for ruling in verdict.rulings if ruling in given))
         return events.decision(self.at, work.session, self.standing.path, work.call, self.digest, self.arguments, verdict, by)
 
+    def again(self, event: AuditEvent, verdict: Verdict, lapsed: Sequence[RulingRecord]) -> AuditEvent:
+        """A decision to ask, with the word on what answered it until that expired."""
+        standing = replace(self.standing, rulings=lapsed)
+        held = authority_for(standing, CallId(event.ref), self.digest, ())
+        before = decide(held, verdict.requests, digest=self.digest).rulings
+        return replace(event, outcome=f"asks again: {', '.join(before)} expired") if before else event
+
     def outcome(self, work: Work, ended: CallEnded, at: float, ran: str = "") -> AuditEvent:
         """The audit's word on what became of it."""
         return events.outcome(at, work.session, self.standing.path, work.call, self.digest, ended, ran)
+
+
+async def expired(deployment: Deployment, seen: Look) -> tuple[RulingRecord, ...]:
+    """What was allowed for a session of the chain until its time was up."""
+    ids = [record.id for record in seen.standing.records]
+    known = await deployment.store.rulings(principal=seen.standing.session.principal, session_ids=ids)
+    return tuple(
+        record
+        for record in known
+        if record.reach is not Reach.ONCE and record.revoked_at is None and record.expires_at is not None and record.expires_at <= seen.at
+    )
 
 
 async def look(deployment: Deployment, prompting: Prompting, work: Work) -> Look:

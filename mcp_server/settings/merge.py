@@ -36,6 +36,8 @@ BLOCKS: Mapping[str, type[Block]] = {
     "audit": AuditWish,
     "webfetch": WebFetch,
 }
+SHORTEST = frozenset({("rulings", "expire_after")})
+"""Where what managed settings say is the most that anybody may say."""
 NAMED = ("providers", "agents")
 
 
@@ -85,6 +87,7 @@ def merge(sources: Sequence[Said], locks: Sequence[str]) -> Merged:
     won: dict[Leaf, Any] = {}
     origins: dict[str, str] = {}
     notices: list[Fault] = []
+    managed: dict[Leaf, Any] = {}
     for source in sources:
         for leaf, value in source.leaves.items():
             place = source.origins[leaf]
@@ -93,6 +96,11 @@ def merge(sources: Sequence[Said], locks: Sequence[str]) -> Merged:
                 problem = f"`{'.'.join(leaf)}` is not used: managed settings lock `{lock}`"
                 notices.append(Fault(file=place.file, line=place.line, problem=problem, remedy="remove it, or ask who runs this machine"))
                 continue
+            if leaf in SHORTEST and leaf in managed:
+                if value >= managed[leaf]:
+                    continue
+            if source.managed:
+                managed[leaf] = value
             won[leaf] = value
             origins[".".join(leaf)] = place.file if place.line is None else f"{place.file}:{place.line}"
     return Merged(values=_nested(won), origins=origins, notices=tuple(notices))

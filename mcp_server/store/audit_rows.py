@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 
 from mcp_server.records import AuditEvent
+from mcp_server.store import clock
 from mcp_server.store.chain import NOBODY, Row, Trail
 from mcp_server.store.codec import AUDIT
 from mcp_server.store.protocol import StoredAudit
@@ -16,6 +17,7 @@ def append(connection: sqlite3.Connection, events: Sequence[AuditEvent], trail: 
     """Number, chain and write them in order. The root is noted as it is now: a session that moves later leaves its past where it was."""
     if not events:
         return
+    clock.heard(connection, max(event.at for event in events))
     seq = newest_seq(connection)
     roots = {event.session_id: _root(connection, event.session_id) for event in events}
     rows = [

@@ -175,4 +175,11 @@ _CHAINED: Migration = (
         BEGIN SELECT RAISE(ABORT, 'the audit trail is numbered without gaps'); END""",
 )
 
-MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED, _CHAINED)
+_EXPIRING: Migration = (
+    "ALTER TABLE trail ADD COLUMN heard REAL NOT NULL DEFAULT 0",
+    # what was allowed before rulings had an end gets the one that is usual since
+    """UPDATE rulings SET expires_at = created_at + 43200
+        WHERE once = 0 AND expires_at IS NULL AND json_extract(record, '$.action') = 0""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED, _CHAINED, _EXPIRING)
