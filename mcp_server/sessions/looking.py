@@ -46,7 +46,7 @@ class Look:
         standing = replace(self.standing, rulings=lapsed)
         held = authority_for(standing, CallId(event.ref), self.digest, ())
         before = decide(held, verdict.requests, digest=self.digest).rulings
-        return replace(event, outcome=f"asks again: {', '.join(before)} expired") if before else event
+        return replace(event, outcome=f"asks again: {', '.join(before)} is over") if before else event
 
     def outcome(self, work: Work, ended: CallEnded, at: float, ran: str = "") -> AuditEvent:
         """The audit's word on what became of it."""
@@ -54,14 +54,11 @@ class Look:
 
 
 async def expired(deployment: Deployment, seen: Look) -> tuple[RulingRecord, ...]:
-    """What was allowed for a session of the chain until its time was up."""
+    """What was allowed for a session of the chain until its time was up, or nobody could tell any more."""
     ids = [record.id for record in seen.standing.records]
     known = await deployment.store.rulings(principal=seen.standing.session.principal, session_ids=ids)
-    return tuple(
-        record
-        for record in known
-        if record.reach is not Reach.ONCE and record.revoked_at is None and record.expires_at is not None and record.expires_at <= seen.at
-    )
+    standing = {record.id for record in seen.standing.rulings}
+    return tuple(record for record in known if record.id not in standing and record.reach is not Reach.ONCE and record.revoked_at is None)
 
 
 async def look(deployment: Deployment, prompting: Prompting, work: Work) -> Look:

@@ -36,7 +36,7 @@ BLOCKS: Mapping[str, type[Block]] = {
     "audit": AuditWish,
     "webfetch": WebFetch,
 }
-SHORTEST = frozenset({("rulings", "expire_after")})
+SHORTEST = frozenset({("rulings", "allow_expiry")})
 """Where what managed settings say is the most that anybody may say."""
 NAMED = ("providers", "agents")
 
@@ -96,9 +96,8 @@ def merge(sources: Sequence[Said], locks: Sequence[str]) -> Merged:
                 problem = f"`{'.'.join(leaf)}` is not used: managed settings lock `{lock}`"
                 notices.append(Fault(file=place.file, line=place.line, problem=problem, remedy="remove it, or ask who runs this machine"))
                 continue
-            if leaf in SHORTEST and leaf in managed:
-                if value >= managed[leaf]:
-                    continue
+            if leaf in SHORTEST and leaf in managed and value >= managed[leaf]:
+                continue
             if source.managed:
                 managed[leaf] = value
             won[leaf] = value

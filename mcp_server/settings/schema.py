@@ -179,7 +179,11 @@ class RulingLimits(Block):
     """How long a person's rulings stand. Seconds."""
 
     session_expiry: Seconds = key(3600.0, "Silence of its session after which a `session` ruling lapses.", example=600)
-    allow_expiry: Seconds = key(43200.0, "How long an allow for a session, or for it and its subagents, stands at most.", example=3600)
+    allow_expiry: Seconds = key(
+        43200.0,
+        "How long an allow for a session, or for it and its subagents, stands at most. Nobody can lengthen what managed settings say.",
+        example=3600,
+    )
     once_expiry: Seconds = key(600.0, "How long an `allow once` waits to be used.", example=120)
 
 

@@ -1,6 +1,6 @@
 """The table `rulings`. Each function runs inside the caller's transaction.
 
-The columns `root_id`, `used` and `revoked_at` are the truth, whatever the record beside them says.
+The columns `root_id`, `expires_at`, `used` and `revoked_at` are the truth, whatever the record beside them says.
 """
 
 import sqlite3
@@ -9,10 +9,11 @@ from dataclasses import replace
 
 from mcp_server.policy.values import Reach
 from mcp_server.records import RulingRecord
+from mcp_server.store import clock
 from mcp_server.store.codec import RULING
 from mcp_server.store.rows import every, first, listed
 
-_SELECT = "SELECT id, record, root_id, used, revoked_at FROM rulings"
+_SELECT = "SELECT id, record, root_id, used, revoked_at, expires_at FROM rulings"
 
 _STANDS = """
     revoked_at IS NULL
@@ -25,7 +26,7 @@ a clock was set back, and nobody knows how long it has stood. What is good for o
 
 
 def _record(row: sqlite3.Row) -> RulingRecord:
-    return replace(RULING.load(row[1], row[0]), root_id=row[2], used=row[3], revoked_at=row[4])
+    return replace(RULING.load(row[1], row[0]), root_id=row[2], used=row[3], revoked_at=row[4], expires_at=row[5])
 
 
 def add(connection: sqlite3.Connection, rulings: Sequence[RulingRecord]) -> None:
@@ -68,6 +69,8 @@ def of_principal(
 def use(connection: sqlite3.Connection, ids: Sequence[str], now: float) -> bool:
     """Count a use of each; False, and nothing written, where one does not stand."""
     wanted = tuple(dict.fromkeys(ids))
+    if wanted:
+        clock.heard(connection, now)
     standing = all(
         first(connection, f"SELECT 1 FROM rulings WHERE id = :id AND {_STANDS}", {"id": ruling_id, "now": now})  # noqa: S608 - a constant
         for ruling_id in wanted

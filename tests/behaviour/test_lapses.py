@@ -53,6 +53,9 @@ async def test_an_allow_ends_by_itself_and_a_deny_does_not(jump: float, tmp_path
         clock.ahead = jump
         assert (await wrote(connected, "b.txt")).startswith("denied by the person")
         assert (await wrote(connected, "a.txt")).startswith("denied by rule: ")
+        again = [stored.event.outcome for stored in await connected.store.audit_log() if stored.event.outcome.startswith("asks again")]
+        (over,) = [r.id for r in await connected.store.rulings(principal=LOCAL.key) if r.expires_at is not None]
+        assert again == [f"asks again: {over} is over"]
         assert "An allow for longer than this call ends with the session, or 1 h after it was given." in person.forms[-1].message
 
 

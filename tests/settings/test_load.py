@@ -89,6 +89,17 @@ def test_what_managed_settings_lock_nobody_changes(ground: Ground):
     ]
 
 
+@pytest.mark.parametrize(("theirs", "mine", "holds"), [(600, 7200, 600), (600, 60, 60), (86400, 7200, 7200), (None, 86400, 86400)])
+def test_nobody_lengthens_how_long_an_allow_stands_past_what_managed_settings_say(
+    ground: Ground, theirs: int | None, mine: int, holds: int
+):
+    if theirs is not None:
+        write(ground.managed_file, f"rulings: {{allow_expiry: {theirs}}}")
+        write(ground.places.managed / "settings.d" / "a.yaml", "rulings: {allow_expiry: 100000}")
+    write(ground.user_file, f"rulings: {{allow_expiry: {mine}}}")
+    assert ground.load().rulings.allow_expiry == holds
+
+
 def test_locking_a_block_locks_all_in_it(ground: Ground):
     write(ground.managed_file, "lock: [limits]")
     write(ground.user_file, "limits: {depth: 5}")

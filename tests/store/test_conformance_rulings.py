@@ -80,6 +80,24 @@ async def test_a_ruling_that_ends_does_not_stand_before_it_was_given(handles: Ha
     assert not await handles.one.use_rulings((ending.id,), now=900.0, events=())
 
 
+@pytest.mark.parametrize("by_use", [True, False], ids=["a use", "any event"])
+async def test_a_clock_set_back_ends_what_would_have_ended_and_nothing_later_brings_it_back(handles: Handles, by_use: bool) -> None:
+    ending = a_ruling(ROOT, "ending", created_at=1_000.0, expires_at=9_000.0)
+    lasting = a_ruling(ROOT, "lasting", created_at=1_000.0, action=Action.DENY)
+    await _given(handles, ending, lasting)
+    await handles.two.audit((replace(an_event(ROOT, "late"), at=8_000.0),))
+    assert await _standing(handles, 7_990.0) == ["ending", "lasting"], "a writer may have waited for its turn"
+    if by_use:
+        assert not await handles.one.use_rulings((ending.id,), now=2_000.0, events=())
+    else:
+        await handles.one.audit((replace(an_event(ROOT, "back"), at=2_000.0),))
+    assert await _standing(handles, 2_000.0) == ["lasting"]
+    assert await _standing(handles, 8_500.0) == ["lasting"]
+    later = a_ruling(ROOT, "later", created_at=2_000.0, expires_at=3_000.0)
+    await handles.one.add_rulings((later,), (replace(an_event(ROOT, "anew"), at=2_000.0),))
+    assert await handles.one.use_rulings((later.id,), now=2_001.0, events=())
+
+
 async def test_a_ruling_stands_until_the_second_it_expires(handles: Handles) -> None:
     ruling = a_ruling(ROOT, expires_at=10.0)
     await _given(handles, ruling)
