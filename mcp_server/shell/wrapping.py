@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from mcp_server.shell.forms import program, wrapped_at
 from mcp_server.shell.model import NOWHERE, Folders, Simple, Sort, Touch, Word
@@ -49,6 +50,8 @@ def inside(simple: Simple, line: Callable[[str, Folders], None]) -> Inside:
         return Inside(commands=runs, wraps=bool(runs))
     if name in SHELLS:
         return _shell(simple, line)
+    if name == "script":
+        return _recorded(simple, line)
     if name == "command" and len(texts) > 1 and texts[1] in ("-v", "-V"):
         return Inside(commands=[], wraps=True)
     at = wrapped_at(texts)
@@ -88,6 +91,19 @@ def _wrapper(simple: Simple, name: str, at: int, line: Callable[[str, Folders], 
     plain = name == simple.words[0].raw and name in TRANSPARENT
     made.transparent = plain and bool(words) and not made.opaque and not simple.assigned
     return made
+
+
+def _recorded(simple: Simple, line: Callable[[str, Folders], None]) -> Inside:
+    """script(1): a line, in a terminal of its own that is written down."""
+    said = [
+        value if given else following.text
+        for word, following in pairwise((*simple.words[1:], Word(raw="", text="", sort=Sort.PLAIN)))
+        for option, given, value in (word.text.partition("="),)
+        if option == "--command" or _ENDS.match(option)
+    ]
+    for text in said:
+        line(text, simple.folders)
+    return Inside(commands=[], opaque="it gives what it runs a terminal, and writes down what is shown there", wraps=bool(said))
 
 
 def _fed(simple: Simple, at: int | None) -> Inside:

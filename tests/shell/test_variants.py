@@ -22,6 +22,8 @@ WRAPPERS = (
         "eval {}",
         "eval '{}'",
         "trap '{}' EXIT",
+        "script -qc '{}' log",
+        "script --command='{}' log",
     ),
     *("parallel {}", "flock f {}", "strace {}", "ionice -c 3 {}", "find . -execdir {} \\;", "find . -ok {} \\;", "/usr/bin/env {}"),
 )
