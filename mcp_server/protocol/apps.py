@@ -20,6 +20,7 @@ from mcp_types import (
     TextResourceContents,
     Tool,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.protocol.lines import Line
 from mcp_server.records import Prompt, SessionRecord
@@ -75,8 +76,14 @@ Reader = Callable[[Request, ReadResourceRequestParams], Awaitable[ReadResourceRe
 
 
 def declares_apps(ctx: Request) -> bool:
-    """Says this very request, or up to 2025-11-25 its connection, that its client shows documents of the one kind there is?"""
-    return client_supports_apps(ctx)
+    """Says this very request, or up to 2025-11-25 its connection, that its client shows documents of the one kind there is, and is what
+    waits there its own?
+
+    From 2026-07-28 on over HTTP all callers are one as long as nobody says who they are: there any program of this machine, one that an
+    agent runs too, could ask for the panel of another's prompts. So there is none.
+    """
+    shared = ctx.request is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    return client_supports_apps(ctx) and not shared
 
 
 def lister(tools: Sequence[Tool], specs: Sequence[ToolSpec], panel: Panel | None) -> Lister:

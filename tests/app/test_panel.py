@@ -34,9 +34,14 @@ from tests.behaviour.stories import (
     write,
 )
 from tests.behaviour.world import Connected, connect, make_world, text_of
-from tests.protocol.connect import Cell, Person, decides, each_cell
+from tests.protocol.connect import CELLS, Cell, Person, decides
 
 THREE = (calls(write("a.txt")), calls(write("b.txt")), calls(write("c.txt")), says("writer: done"))
+
+SHARED = Cell(transport="http", era="2026-07-28")
+"""Where all callers are one."""
+
+each_own_cell = pytest.mark.parametrize("cell", [cell for cell in CELLS if cell != SHARED], ids=str)
 
 LINE = "cat README.md && rm -rf build > log.txt"
 
@@ -71,7 +76,7 @@ async def meanwhile(other: Callable[[], Coroutine[Any, Any, None]], call: Awaita
 # ---- who is given one -----------------------------------------------------------------------------
 
 
-@each_cell
+@each_own_cell
 async def test_a_client_that_shows_no_forms_has_three_prompts_answered_in_its_panel(cell: Cell, tmp_path: Path) -> None:
     world = team_world(tmp_path, *THREE)
     async with using(world, cell) as user:
@@ -92,6 +97,12 @@ async def test_a_request_that_declares_no_apps_meets_nothing_of_them(cell: Cell,
 async def test_documents_of_another_kind_are_not_enough(cell: Cell, tmp_path: Path) -> None:
     world = team_world(tmp_path, settings={"limits": {"task_wait": 0.5}})
     async with connect(world, cell, extensions=[RendersOthers()]) as connected:
+        await meets_nothing(connected)
+
+
+async def test_where_all_callers_are_one_nobody_is_given_the_panel_of_anothers_prompts(tmp_path: Path) -> None:
+    world = team_world(tmp_path, settings={"limits": {"task_wait": 0.5}})
+    async with connect(world, SHARED, extensions=[RendersApps()]) as connected:
         await meets_nothing(connected)
 
 
