@@ -208,9 +208,10 @@ def _wired(
     tools = every_tool(deployment, supervisor, workspace)
     desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
     promised = PromiseDesk(deployment, supervisor, desk.book)
+    forms = "elicitation" in settings.channels
     caller = Caller(principal=LOCAL, workspace=workspace, agent=settings.agent)
     sight = StoreSight(deployment)
-    tasks = Tasks(desk, promised, caller_of=lambda _: caller, timing=timing, clock=deployment.clock)
+    tasks = Tasks(desk, promised, caller_of=lambda _: caller, timing=timing, clock=deployment.clock, forms=forms)
     looks = Looks(desk, sight, caller_of=lambda _: caller, timing=timing, sources=[TaskSource(tasks, sight)])
     server = build_server(
         desk,
@@ -220,7 +221,8 @@ def _wired(
         version=importlib.metadata.version("remit"),
         tasks=tasks,
         timing=timing,
-        panel=panels(desk),
+        panel=panels(desk) if "app" in settings.channels else None,
+        forms=forms,
     )
     return Running(
         retention=settings.retention, deployment=deployment, supervisor=supervisor, desk=desk, promised=promised, looks=looks, server=server

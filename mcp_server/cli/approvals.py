@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import click
 
 from mcp_server.cli.asked import as_json_of, put_questions, row_of, text_of
+from mcp_server.cli.channels import require_channel
 from mcp_server.cli.lazy import LazyGroup
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
@@ -103,6 +104,8 @@ def deny(prompt_id: str, whole_session: bool, words: str) -> None:
 
 
 def _answer(wish: Wish) -> None:
+    require_channel("terminal")
+
     async def answered(store: Store) -> str:
         prompt = find_one(await _open_prompts(store), wish.typed, lambda p: p.id, "open prompt", LISTS)
         with terminal() as person:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mcp_server.cli.terminal import Terminal
 from mcp_server.protocol.forms import message_of
-from mcp_server.records import ApprovalSubject, BudgetSubject, Prompt, Question, QuestionSubject
+from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Prompt, Question, QuestionSubject
 from mcp_server.sessions.offered import choices_of, shown
 from mcp_server.sessions.wants import wanted
 from mcp_server.sessions.wording import age_of, path_of, short, time_of
@@ -40,6 +40,11 @@ def as_json_of(prompt: Prompt) -> dict[str, Any]:
         "wants": wanted(prompt),
         "calls": len(prompt.calls),
     }
+
+
+def deed_of(prompt: Prompt, choice: Choice | None) -> str:
+    """What an answer did."""
+    return "the question was answered" if choice is None else choices_of(prompt).get(choice, choice.value)
 
 
 def put_questions(person: Terminal, subject: QuestionSubject) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 import anyio
 import click
 
+from mcp_server.cli.channels import require_channel
 from mcp_server.cli.logs import log_to
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.terminal import Terminal, terminal
@@ -21,6 +22,7 @@ from mcp_server.store.protocol import Store
 @click.option("--port", default=0, type=click.IntRange(0, 65535), metavar="PORT", help="The port on loopback.  [a free one]")
 def console(port: int) -> None:
     """Answer what agents ask in a browser. Needs your terminal: the link that opens it is shown there, and works once."""
+    require_channel("console")
     log_to(sys.stderr, "error", os.environ)
     with terminal() as person:
         with_store(partial(_serve, person, listen(port), os.path.expanduser("~"), ends="the console", alone=True))

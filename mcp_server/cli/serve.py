@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from mcp_server.app import Address, serve_to
+from mcp_server.cli.channels import require_channel
 from mcp_server.cli.lazy import loaded
 from mcp_server.cli.logs import LEVELS, log_to
 from mcp_server.cli.terminal import terminal
@@ -109,6 +110,7 @@ def serve(
         return
     if http is None:
         raise click.UsageError("--console goes with --http; beside a server over stdio, run `remit console` in a terminal")
+    require_channel("console", places)
     pages = loaded("mcp_server.cli.console")
     with terminal() as person:
         start(beside=pages.beside(person, console))

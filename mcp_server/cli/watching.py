@@ -11,13 +11,13 @@ import anyio
 import click
 from anyio.abc import TaskGroup
 
-from mcp_server.cli.asked import answer_in, question_line
+from mcp_server.cli.asked import answer_in, deed_of, question_line
+from mcp_server.cli.channels import require_channel
 from mcp_server.cli.held import Held
 from mcp_server.cli.inbox_screen import InboxScreen, draws_on
 from mcp_server.cli.live import beats
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.terminal import NobodyThere, Terminal, terminal
-from mcp_server.cli.whole import deed_of
 from mcp_server.gateway.cards import KEYS, Shown
 from mcp_server.gateway.inbox import Inbox
 from mcp_server.records import Answer, Choice, PromptState, QuestionSubject
@@ -30,6 +30,7 @@ CANNOT_DRAW = "this terminal cannot be drawn upon (TERM says so); use `remit app
 @click.command()
 def watch() -> None:
     """Show what agents ask as it comes, and answer by keys. Needs your terminal, and a code typed back there once."""
+    require_channel("terminal")
     with terminal() as person:
         if not draws_on(person):
             raise NobodyThere(CANNOT_DRAW)

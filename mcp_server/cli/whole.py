@@ -8,10 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from mcp_server.cli.asked import deed_of
 from mcp_server.cli.table import plain
 from mcp_server.gateway.cards import KEYS, Shown
 from mcp_server.gateway.details import Part
-from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Prompt, PromptState, QuestionSubject
+from mcp_server.records import ApprovalSubject, BudgetSubject, Prompt, PromptState, QuestionSubject
 from mcp_server.sessions.offered import choices_of
 from mcp_server.sessions.wants import amount
 from mcp_server.sessions.wording import time_of
@@ -158,8 +159,3 @@ def ended_words(prompt: Prompt) -> str:
     deed = deed_of(prompt, answer.choice)
     words = f", with the words: {answer.words}" if answer.words and answer.choice is not None else ""
     return f"answered {_WHERE.get(answer.channel, 'elsewhere')} at {time_of(answer.at)}: {deed}{words}"
-
-
-def deed_of(prompt: Prompt, choice: Choice | None) -> str:
-    """What an answer did."""
-    return "the question was answered" if choice is None else choices_of(prompt).get(choice, choice.value)

@@ -97,7 +97,9 @@ class ToolCalls:
         clock: Callable[[], float],
         keeper: Keeper | None = None,
         panel: Panel | None = None,
+        forms: bool = True,
     ) -> None:
+        self._forms = forms
         self._keeper = keeper
         self._panel = panel
         self._of_panel = frozenset(tool.name for tool in panel.tools()) if panel is not None else frozenset[str]()
@@ -151,7 +153,7 @@ class ToolCalls:
                     return await _handed(ctx, spec, visit, outcome, keeper)
             async with _accompanied(ctx, visit, lends, attached) as asked:
                 put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
-                channel = channel_of(ctx, visit, line, back, panel) if keeper is None else Elsewhere()
+                channel = channel_of(ctx, visit, line, back, panel, forms=self._forms) if keeper is None else Elsewhere()
                 outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, channel, put_off)
                 if asked is not None:
                     await asked.landed()

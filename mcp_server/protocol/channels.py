@@ -55,9 +55,13 @@ def lends_of(ctx: Request, line: Line | None) -> Sampling:
     return lent(ctx.session.client_capabilities, ctx.protocol_version) if reachable else Sampling.NONE
 
 
-def channel_of(ctx: Request, visit: Visit, line: Line | None, back: RoundState | None, panel: Panel | None) -> Channel | None:
-    """The way to a person that this request declares, or from 2026-07-28 on to whatever it lends; None: there is none."""
-    forms = declares_forms(ctx.session.client_capabilities)
+def channel_of(
+    ctx: Request, visit: Visit, line: Line | None, back: RoundState | None, panel: Panel | None, *, forms: bool
+) -> Channel | None:
+    """The way to a person that this request declares, or from 2026-07-28 on to whatever it lends; None: there is none. `forms`: whether
+    settings let them be a way.
+    """
+    forms = forms and declares_forms(ctx.session.client_capabilities)
     asked = _asked(ctx, visit, line, back, forms=forms)
     return asked if forms or panel is None else PanelChannel(visit, panel, asked)
 

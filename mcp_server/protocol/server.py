@@ -53,6 +53,7 @@ def build_server(
     looks: Looks | None = None,
     panel: Panel | None = None,
     clock: Callable[[], float] = time.time,
+    forms: bool = True,
 ) -> Server[Line]:
     """A server over a front. Starts nothing.
 
@@ -66,6 +67,7 @@ def build_server(
         looks: Where callers may look at their sessions without a call; None: nowhere.
         panel: Shows prompts inside clients that render apps; None: no client is shown any.
         clock: Seconds since the epoch.
+        forms: Whether prompts may be put in the client's forms.
 
     Raises:
         ValueError: A tool's name or description that clients would choke on.
@@ -89,7 +91,7 @@ def build_server(
         on_get_prompt=prompts.got,
     )
     # Not as `on_call_tool`: that knows nothing of results that an extension claims.
-    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks, panel=panel)
+    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks, panel=panel, forms=forms)
     server.add_request_handler("tools/call", CallToolRequestParams, calls)
     _extend(server, tasks, looks, panel)
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)

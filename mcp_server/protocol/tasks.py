@@ -54,7 +54,10 @@ class Tasks:
         caller_of: Callable[[Request], Caller],
         timing: Timing,
         clock: Callable[[], float] = time.time,
+        forms: bool = True,
     ) -> None:
+        self._forms = forms
+        """Whether settings let forms be a way to a person."""
         self.promised = promised
         self._front = front
         self._caller_of = caller_of
@@ -75,7 +78,7 @@ class Tasks:
         promised = await self.promised.promise(visit.root, visit.call_id)
         if promised is None:
             return None
-        status = status_of(promised, asks=declares_forms(ctx.session.client_capabilities))
+        status = status_of(promised, asks=self._forms and declares_forms(ctx.session.client_capabilities))
         return {"resultType": "task", **task_of(promised, status, poll_every=self._timing.poll_every)}
 
     async def found(self, ctx: Request, task_id: str) -> Promised:
@@ -94,7 +97,7 @@ class Tasks:
         """The task as this request's client may see it. Its prompts and turns count as put. What was answered elsewhere while this was
         put together is left out: the next look tells what came of it.
         """
-        asks = declares_forms(ctx.session.client_capabilities)
+        asks = self._forms and declares_forms(ctx.session.client_capabilities)
         shown: list[Prompt | ModelAsk] = [prompt for prompt in promised.prompts if await self._show(prompt)] if asks else []
         shown += [ask for ask in promised.turns if await self._front.put_turn(promised.call_id, ask.id)]
         return detailed(self._specs[promised.tool], promised, shown, poll_every=self._timing.poll_every)
@@ -105,7 +108,7 @@ class Tasks:
         put_off = [
             prompt.id
             for prompt in promised.prompts
-            if prompt.id in responses and await self._passed_on(asker, prompt, responses[prompt.id])
+            if self._forms and prompt.id in responses and await self._passed_on(asker, prompt, responses[prompt.id])
         ]
         for ask in promised.turns:
             if ask.id in responses:

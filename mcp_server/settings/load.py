@@ -138,6 +138,7 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         webfetch=values.webfetch,
         websearch=values.websearch,
         sandbox=values.sandbox,
+        channels=tuple(values.channels),
         origins=MappingProxyType(dict(merged.origins)),
         sources=tuple(
             SourceRead(source=file.source, file=file.document.file) for file in (*groups.managed, *groups.project, *groups.person)

@@ -25,7 +25,7 @@ from mcp_server.settings.source import SourceFile
 
 Leaf = tuple[str, ...]
 
-SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "sampling", "tools", "websearch", "sandbox")
+SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "sampling", "tools", "websearch", "sandbox", "channels")
 BLOCKS: Mapping[str, type[Block]] = {
     "roles": Roles,
     "limits": Limits,

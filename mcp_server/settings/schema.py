@@ -103,6 +103,18 @@ Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 SandboxWish = Literal["auto", "bubblewrap", "landlock", "none"]
 """Which back end of the sandbox. `auto` never means `none`."""
 
+ChannelName = Literal["elicitation", "app", "console", "terminal"]
+"""A way by which a prompt reaches a person, and the answer comes back."""
+
+CHANNELS: tuple[ChannelName, ...] = get_args(ChannelName)
+
+
+def _each_once(names: list[ChannelName]) -> list[ChannelName]:
+    if len(set(names)) < len(names):
+        raise ValueError("names a channel twice; write each once")
+    return names
+
+
 ModeWord = Annotated[Mode, Field(strict=False)]
 
 
@@ -309,6 +321,14 @@ class SettingsFile(Block):
         "What holds the lines of `bash`: the best there is, one by name, or `none`. Where what is wished for cannot be had, lines whose "
         "effects cannot be read beforehand are refused; `none` lets them run and asks where the rules do.",
         example="bubblewrap",
+        sources=("managed", "user"),
+    )
+    channels: Annotated[list[ChannelName], Field(min_length=1), AfterValidator(_each_once)] = key(
+        list(CHANNELS),
+        "By what a prompt may be answered: `elicitation` (the client's form), `app` (the panel inside the client), "
+        "`console` (`remit console`), `terminal` (`remit approvals`). "
+        "One source's list counts as a whole; managed settings may lock it.",
+        example=["console", "terminal"],
         sources=("managed", "user"),
     )
     primary_tools: list[ToolName] = key(

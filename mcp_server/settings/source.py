@@ -31,7 +31,7 @@ class SourceFile:
 _OWN = "move it to settings.yaml in your own configuration folder"
 _IGNORE = "keep this file out of version control and it counts as yours, or move the key to your own settings"
 
-_NEVER = ("servers", "mcp", "mcpServers", "mcp_servers", "upstream", "channels", "base_url", "api_key", "apiKey", "keys", "env")
+_NEVER = ("servers", "mcp", "mcpServers", "mcp_servers", "upstream", "base_url", "api_key", "apiKey", "keys", "env")
 """Keys that other versions and tools know; in a workspace the answer is not that they are unknown."""
 
 _ELSEWHERE: Mapping[str, Complaint] = {

@@ -14,6 +14,7 @@ from mcp_server.settings.folder import RemitFolder
 from mcp_server.settings.schema import (
     AuditWish,
     Budget,
+    ChannelName,
     Limits,
     Provider,
     Retention,
@@ -104,6 +105,8 @@ class Settings:
     webfetch: WebFetch
     websearch: WebSearch | None
     sandbox: SandboxWish
+    channels: tuple[ChannelName, ...]
+    """By what prompts may be answered; never empty."""
     origins: Mapping[str, str]
     """Key, with dots, to `file:line` or flag, for single values that somebody set."""
     sources: tuple[SourceRead, ...]

@@ -301,7 +301,17 @@ def test_no_secret_that_stands_in_the_wrong_place_is_repeated(ground: Ground):
 
 
 @pytest.mark.parametrize(
-    "key", ["mode: default", "max_mode: default", "agent: build", "guard: {read: ask}", "providers: {}", "limits: {}", "sandbox: none"]
+    "key",
+    [
+        "mode: default",
+        "max_mode: default",
+        "agent: build",
+        "guard: {read: ask}",
+        "providers: {}",
+        "limits: {}",
+        "sandbox: none",
+        "channels: [console]",
+    ],
 )
 @pytest.mark.parametrize("trusted", [True, False])
 def test_what_is_never_read_from_a_workspace_is_a_fault_there(ground: Ground, key: str, trusted: bool):
@@ -313,7 +323,7 @@ def test_what_is_never_read_from_a_workspace_is_a_fault_there(ground: Ground, ke
     assert "never read from a workspace" in faults[0].problem or "for managed settings alone" in faults[0].problem
 
 
-@pytest.mark.parametrize("key", ["servers", "mcpServers", "channels", "base_url", "api_key"])
+@pytest.mark.parametrize("key", ["servers", "mcpServers", "base_url", "api_key"])
 def test_keys_of_other_tools_that_reach_out_are_named_in_a_workspace(ground: Ground, key: str):
     write(ground.project_file, f"{key}: {{}}\n")
     assert [str(fault) for fault in ground.faults()] == [f"{ground.project_file}:1: `{key}` is never read from a workspace; {OWN}"]
