@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from mcp.client.client import Client
 
+from mcp_server.cli.asked import text_of as text_of_prompt
+from mcp_server.cli.whole import lines_of
+from mcp_server.gateway.cards import Shown, card
 from mcp_server.protocol.forms import message_of
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice
@@ -97,7 +100,10 @@ async def test_an_ask_that_a_role_must_answer_is_not_lifted_by_whoever_sits_at_t
         await wrote(connected.client, "a.txt")
         (prompt,) = await connected.open_prompts()
         assert not await close_with(connected.store, prompt, typed(Choice.ALLOW_ONCE))
-        assert "role `release manager`" in message_of(prompt)
+        whole = "\n".join(line.text for line in lines_of(Shown(prompt=prompt)))
+        shown = card(Shown(prompt=prompt), action="/", form_key="k").text
+        for text in (message_of(prompt), text_of_prompt(prompt), whole, shown):
+            assert "role `release manager`" in text
         assert await close_with(connected.store, prompt, typed(Choice.DENY))
         assert (await wrote(connected.client, "a.txt")).startswith("denied by the person")
 
