@@ -324,11 +324,21 @@ def serve_to(
                 return
             async with anyio.create_task_group() as group:
                 if beside is not None:
-                    group.start_soon(beside, parts.deployment.store)
+                    group.start_soon(_next_to, beside, private_folder(places.state) / STORE_FILE)
                 await serve_http(parts.server, listen(address.host, address.port), on_end=parts.end, on_ready=_tell)
                 group.cancel_scope.cancel()
 
     anyio.run(serving)
+
+
+async def _next_to(beside: Callable[[Store], Coroutine[None, None, None]], file: Path) -> None:
+    """With a handle of its own: what another handle commits is what wakes the server's runs."""
+    store = open_store(file)
+    try:
+        await beside(store)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await store.close()
 
 
 def _tell(url: str) -> None:
