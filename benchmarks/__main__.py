@@ -8,7 +8,7 @@ import sys
 
 import structlog
 
-from benchmarks import children, crowds, decisions, sandbox, searching, servers, shell
+from benchmarks import children, console, crowds, decisions, sandbox, searching, servers, shell
 from benchmarks.report import PAGE, page, row
 
 PARTS = {
@@ -16,6 +16,7 @@ PARTS = {
     "servers": servers.figures,
     "children": children.figures,
     "crowds": crowds.figures,
+    "console": console.figures,
     "searching": searching.figures,
     "shell": shell.figures,
     "sandbox": sandbox.figures,

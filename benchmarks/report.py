@@ -19,6 +19,7 @@ TITLES = {
     "servers": "Servers over stdio",
     "children": "Children",
     "crowds": "Crowds",
+    "console": "The console in a browser",
     "searching": "Searching",
     "shell": "Reading lines of shell",
     "sandbox": "The sandbox",
