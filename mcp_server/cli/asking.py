@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,17 +39,6 @@ OWNED = ("todoread", "task_status", "task_cancel", "session_info", "bash_output"
 
 class NotACall(RemitError):
     """What was typed is no call of a tool."""
-
-
-def asking(
-    tool: str, value: str, stage: Cast, chain: tuple[Member, ...], enclose: Enclose
-) -> Callable[[Store], Coroutine[Any, Any, tuple[Request, ...]]]:
-    """What the call would ask, once a store is there to be lent; see `requests_for`."""
-
-    async def asked(store: Store) -> tuple[Request, ...]:
-        return requests_for(tool, value, stage, chain, store, enclose)
-
-    return asked
 
 
 def requests_for(

@@ -7,18 +7,17 @@ from typing import Any
 
 import click
 
-from mcp_server.cli.asking import asking
-from mcp_server.cli.enclosing import enclose_for
+from mcp_server.cli.explaining import explained
 from mcp_server.cli.here import here, workspace_option
-from mcp_server.cli.members import cast_of
 from mcp_server.cli.state import with_store
 from mcp_server.cli.table import safe, table
-from mcp_server.policy.chain import Authority, authority
-from mcp_server.policy.decide import decide
-from mcp_server.policy.explain import changes_of, sentence
+from mcp_server.gateway.explaining import Explained
+from mcp_server.policy.chain import Authority
+from mcp_server.policy.explain import changes_of, finding, sentence
 from mcp_server.policy.values import Mode
 from mcp_server.policy.verdicts import Opinion, ValueVerdict, Verdict
 from mcp_server.sessions.wording import path_of
+from mcp_server.store.protocol import Store
 
 
 @click.command()
@@ -39,17 +38,17 @@ def explain(chain: str, tool: str, value: str, workspace: Path, mode: str | None
     remit explain build bash 'git push'
     """
     place = here(workspace)
-    cast = cast_of(place)
     names = [name.strip() for name in re.split(r"[,›>]", chain)]
-    members = cast.chain(names, Mode(mode) if mode else place.settings.mode)
 
-    held = authority(members, place.settings.commons)
+    async def found(store: Store) -> Explained:
+        return explained(place, names, Mode(mode) if mode else None, tool, value, store)
 
-    verdict = decide(held, with_store(asking(tool, value, cast, members, enclose_for(place, held))))
+    told = with_store(found)
+    held, verdict = told.held, told.verdict
     if as_json:
         click.echo(json.dumps(_as_json(names, tool, value, held, verdict), ensure_ascii=False, indent=2))
     else:
-        click.echo(safe(f"{path_of(names)}, mode {held.mode.value}: {tool} {value}\n{sentence(verdict, held.mode)}"))
+        click.echo(safe(f"{path_of(names)}, mode {held.mode.value}: {tool} {value}\n{finding(verdict, held.mode)}"))
         for part in verdict.parts:
             _tell(part)
 

@@ -1,6 +1,7 @@
 """The workspace that a command is about, and the settings that hold there."""
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,14 +22,14 @@ class Here:
     settings: Settings
 
 
-def here(workspace: Path, flags: Flags | None = None) -> Here:
+def here(workspace: Path, flags: Flags | None = None, environment: Mapping[str, str] = os.environ) -> Here:
     """Read everything that settings say of the folder.
 
     Raises:
         ConfigError: With every fault.
         WorkspaceRefused: It may not be a workspace.
     """
-    places = find_places(os.environ)
+    places = find_places(environment)
     real = check_workspace(workspace, places)
     return Here(workspace=real, places=places, settings=load_settings(workspace=real, places=places, flags=flags or Flags()))
 

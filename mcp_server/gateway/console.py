@@ -13,6 +13,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from mcp_server.gateway.access import Access, Visit, same_key
+from mcp_server.gateway.agents import AgentsPage
 from mcp_server.gateway.answering import Answering, NotCounted, Sent
 from mcp_server.gateway.audit import audit_page
 from mcp_server.gateway.cards import card
@@ -44,6 +45,8 @@ class Console:
     principal: str
     clock: Callable[[], float] = time.time
     home: str = ""
+    rules: AgentsPage | None = None
+    """The page of agents and rules; None: nobody reads them."""
     access: Access = field(init=False)
     inbox: Inbox = field(init=False)
     answering: Answering = field(init=False)
@@ -129,6 +132,13 @@ class Console:
         body = await audit_page(self.store, self.principal, request.query_params, now=self.clock())
         return page("Audit", self.door, "audit", *body)
 
+    async def show_agents(self, request: Request, _visit: Visit) -> Response:
+        """Who there is, and what would happen."""
+        if self.rules is None:
+            return page("No such page", self.door, "agents", el("h1", None, "Nobody reads agents here"), status=404)
+        body = await self.rules.body(self.store, self.principal, request.query_params)
+        return page("Agents", self.door, "agents", *body)
+
     async def _prompt_page(self, prompt_id: str, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
         prompt = await self.store.prompt(prompt_id, self.principal)
         back = el("p", None, el("a", {"href": f"/{self.door}/"}, "Back to the inbox"))
@@ -211,6 +221,7 @@ def console_app(console: Console, *, port: int) -> ASGIApp:
         Route("/sessions/{session_id}", console.reading(console.show_session)),
         Route("/rulings", console.reading(console.show_rulings)),
         Route("/rulings/{ruling_id}", console.writing(console.revoke), methods=["POST"]),
+        Route("/agents", console.reading(console.show_agents)),
         Route("/audit", console.reading(console.show_audit)),
     ]
     app = Starlette(routes=[Mount(f"/{console.door}", routes=routes)], exception_handlers={404: nowhere})

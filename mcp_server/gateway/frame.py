@@ -6,7 +6,7 @@ from starlette.responses import HTMLResponse
 
 from mcp_server.gateway.html import Child, Html, el
 
-ROOMS = (("", "Inbox"), ("sessions", "Sessions"), ("rulings", "Rulings"), ("audit", "Audit"))
+ROOMS = (("", "Inbox"), ("sessions", "Sessions"), ("rulings", "Rulings"), ("agents", "Agents"), ("audit", "Audit"))
 """The pages that the navigation leads to, below the door."""
 
 

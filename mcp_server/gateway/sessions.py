@@ -71,6 +71,7 @@ async def session_page(store: Store, principal: str, door: str, session_id: str)
     return [
         el("h1", None, agents(story.path)),
         el("p", {"class": "when"}, session.id, " · ", said(session.workspace)),
+        el("p", None, el("a", {"href": f"/{door}/agents?session={session.id}"}, "What it may do")),
         el("p", None, said(session.title)) if session.title else None,
         el("p", None, el("span", {"class": "state"}, story.listed.state), *_usage(story)),
         *(el("p", None, "sent ", el("a", {"href": f"/{door}/sessions/{one.id}"}, said(one.agent))) for one in children),

@@ -11,12 +11,17 @@ _WORDS = {Action.ALLOW: "allowed", Action.ASK: "asks", Action.DENY: "denied"}
 
 def sentence(verdict: Verdict, mode: Mode | None = None) -> str:
     """Why, and what would change it, in one line. `mode`: the authority's, to name it."""
+    changes = changes_of(deciding_part(verdict)) if verdict.step is not Step.MALFORMED else ()
+    told = finding(verdict, mode)
+    return f"{told}; {changes[0]}" if changes else told
+
+
+def finding(verdict: Verdict, mode: Mode | None = None) -> str:
+    """Why, in one line, for where all that would change it stands below."""
     if verdict.step is Step.MALFORMED:
         return f"denied: {verdict.problem}; this is a fault of the tool or the call, no rule allows it"
     part = deciding_part(verdict)
-    changes = changes_of(part)
-    told = f"{_WORDS[part.action]}: {cause(part, mode)}"
-    return f"{told}; {changes[0]}" if changes else told
+    return f"{_WORDS[part.action]}: {cause(part, mode)}"
 
 
 def deciding_part(verdict: Verdict) -> ValueVerdict:

@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlencode
 
 import anyio
 from playwright.async_api import Page
@@ -38,6 +39,12 @@ PICTURES = (
     Picture(name="console-sessions", room="sessions", page=lambda stage: "sessions?all=1", size=(1000, 420)),
     Picture(name="console-session", room="sessions", page=lambda stage: f"sessions/{stage.fixer}", size=(1000, 1180)),
     Picture(name="console-rulings", room="rulings", page=lambda stage: "rulings", size=(1000, 420)),
+    Picture(
+        name="console-agents",
+        room="agents",
+        page=lambda stage: "agents?" + urlencode({"chain": "build, general", "tool": "edit", "value": ".env"}),
+        size=(1000, 900),
+    ),
     Picture(name="console-audit", room="audit", page=lambda stage: "audit", size=(1000, 900)),
 )
 """A new page of the console gets a line here."""

@@ -10,6 +10,8 @@ from pathlib import Path
 import anyio
 import httpx2
 
+from mcp_server.cli.explaining import Files
+from mcp_server.gateway.agents import AgentsPage
 from mcp_server.gateway.console import Console
 from mcp_server.gateway.serving import listen, serve_console
 from mcp_server.principal import LOCAL
@@ -84,7 +86,7 @@ class Site:
 async def site(folder: Path) -> AsyncGenerator[Site]:
     """Serve the console on the store in a folder."""
     store = open_store(folder / "remit.db")
-    console = Console(store=store, principal=LOCAL.key)
+    console = Console(store=store, principal=LOCAL.key, rules=agents_of(folder))
     sock = listen(0)
     served = Site(console=console, port=int(sock.getsockname()[1]), store=store)
     try:
@@ -99,6 +101,27 @@ async def site(folder: Path) -> AsyncGenerator[Site]:
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()
+
+
+def environment_of(folder: Path) -> dict[str, str]:
+    """Folders of a person whose state lies in `folder`."""
+    return {
+        "HOME": str(folder / "home"),
+        "REMIT_STATE_DIR": str(folder),
+        "REMIT_CONFIG_DIR": str(folder.parent / "config"),
+        "REMIT_CACHE_DIR": str(folder.parent / "cache"),
+    }
+
+
+def workspace_of(folder: Path) -> Path:
+    """What the console shows agents of first."""
+    workspace = folder.parent / "project"
+    workspace.mkdir(exist_ok=True)
+    return workspace
+
+
+def agents_of(folder: Path) -> AgentsPage:
+    return AgentsPage(explains=Files(environment=environment_of(folder)), workspace=str(workspace_of(folder)))
 
 
 def hidden_in(page: str) -> dict[str, str]:
