@@ -11,11 +11,11 @@ STEP = 1.0
 
 def heard(connection: sqlite3.Connection, now: float) -> None:
     """Note a time. Where the clock was set back, how old a ruling is cannot be told any more: all that have an end are over then, and
-    ask again. Those without one are denials. Inside the caller's transaction.
+    ask again. Those without one are denials; what is good for one call is bound by that. Inside the caller's transaction.
     """
     (latest,) = connection.execute("SELECT heard FROM trail").fetchone()
     if now < latest - SLACK:
-        connection.execute("UPDATE rulings SET expires_at = 0 WHERE expires_at > 0")
+        connection.execute("UPDATE rulings SET expires_at = 0 WHERE expires_at > 0 AND once = 0")
         connection.execute("UPDATE trail SET heard = ?", (now,))
     elif now > latest + STEP:
         connection.execute("UPDATE trail SET heard = ?", (now,))

@@ -17,7 +17,7 @@ def test_a_ruling_tells_for_whom_by_whom_how_often_used_and_when_it_ends(kept: K
 
     async def add(store: Store) -> None:
         await store.add_rulings((standing, once), ())
-        await store.use_rulings((standing.id,), now=1.0, events=())
+        await store.use_rulings((standing.id,), now=time.time(), events=())
 
     kept.use(add)
     heads, first, second = run(environment, "rulings").output.splitlines()

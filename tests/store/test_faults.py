@@ -196,7 +196,7 @@ def small_disk(folder: Path) -> tuple[str, ...]:
     unshare = shutil.which("unshare")
     if unshare is not None:
         alone = (unshare, "-m") if os.geteuid() == 0 else (unshare, "-rm")
-        mounted = (*alone, "sh", "-c", 'mount -t tmpfs -o size=400k,mode=0700 none "$0" && exec "$@"', str(folder))
+        mounted = (*alone, "sh", "-c", 'mount -t tmpfs -o size=600k,mode=0700 none "$0" && exec "$@"', str(folder))
         if subprocess.run([*mounted, "true"], capture_output=True, check=False, timeout=30).returncode == 0:
             return mounted
     pytest.skip("needs `unshare` and the right to mount a small disk")
