@@ -9,7 +9,7 @@ from mcp_server.policy.values import Action, CallId, Reach, Request
 from mcp_server.policy.verdicts import Step, Verdict
 from mcp_server.records import AuditEvent, CallEnded, Prompt, RulingRecord
 from mcp_server.sessions import events
-from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.deployment import Deployment, Told
 from mcp_server.sessions.digests import call_digest
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.standing import Standing, authority_for, standing_of
@@ -23,8 +23,8 @@ class Look:
     at: float
     standing: Standing
     digest: str
-    arguments: str
-    """As the audit may hold them; empty where it holds none."""
+    told: Told
+    """What the audit holds of arguments."""
     prompts: tuple[Prompt, ...]
     """Every prompt of that very call, oldest first."""
     authority: Authority
@@ -39,7 +39,9 @@ class Look:
         """The audit's word on it."""
         given = {record.id: record.given_by for record in self.standing.rulings}
         by = ", ".join(dict.fromkeys(given[ruling] for ruling in verdict.rulings if ruling in given))
-        return events.decision(self.at, work.session, self.standing.path, work.call, self.digest, self.arguments, verdict, by)
+        return events.decision(
+            self.at, work.session, self.standing.path, work.call, self.digest, self.told(work.call.arguments), verdict, by
+        )
 
     def again(self, event: AuditEvent, verdict: Verdict, lapsed: Sequence[RulingRecord]) -> AuditEvent:
         """A decision to ask, with the word on what answered it until that expired."""
@@ -67,5 +69,6 @@ async def look(deployment: Deployment, prompting: Prompting, work: Work) -> Look
     digest = call_digest(work.session.principal, work.session.id, work.call.tool, work.call.arguments)
     prompts = await prompting.for_digest(work.session.id, digest)
     authority = authority_for(standing, work.call.id, digest, prompts)
-    told = deployment.arguments_told(work.call.arguments)
-    return Look(at=deployment.clock(), standing=standing, digest=digest, arguments=told, prompts=prompts, authority=authority)
+    return Look(
+        at=deployment.clock(), standing=standing, digest=digest, told=deployment.arguments_told, prompts=prompts, authority=authority
+    )
