@@ -19,6 +19,7 @@ from mcp_server.records import Choice, PromptState
 from tests.app.conftest import using
 from tests.app.panel_user import ANSWER, MIME, OPEN, PanelUser, RendersApps, RendersOthers, choices_in, elements_in, meta_of, words_of
 from tests.behaviour.stories import (
+    LONG,
     NEAR,
     PATH,
     answer_all,
@@ -34,7 +35,7 @@ from tests.behaviour.stories import (
     write,
 )
 from tests.behaviour.world import Connected, connect, make_world, text_of
-from tests.protocol.connect import CELLS, Cell, Person, decides
+from tests.protocol.connect import CELLS, Cell, Person, decides, stares
 
 THREE = (calls(write("a.txt")), calls(write("b.txt")), calls(write("c.txt")), says("writer: done"))
 
@@ -71,6 +72,28 @@ async def meanwhile(other: Callable[[], Coroutine[Any, Any, None]], call: Awaita
         group.start_soon(other)
         results.append(await bounded(call))
     return results[0]
+
+
+async def test_an_answer_in_the_panel_takes_an_open_form_away(tmp_path: Path) -> None:
+    """A client that shows both: the form stands first, and the app has asked for what waits."""
+    world = team_world(tmp_path)
+    person = Person(stares)
+    async with connect(world, NEAR, person=person, extensions=[RendersApps()]) as connected:
+        user = PanelUser(connected=connected)
+
+        async def answers_in_the_panel() -> None:
+            with anyio.fail_after(LONG):
+                await person.sees_a_form()
+                await user.look()
+                (prompt,) = user.secrets
+                assert not (await user.answer(prompt, Choice.ALLOW_ONCE)).is_error
+
+        result = await meanwhile(answers_in_the_panel, connected.call("task", **errand("lead")))
+        (prompt,) = await connected.store.prompts(principal=LOCAL.key)
+    assert person.withdrawn == 1
+    assert state_of(result) == "completed"
+    assert prompt.answer is not None
+    assert prompt.answer.channel == "panel"
 
 
 # ---- who is given one -----------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 from anyio.abc import TaskGroup
 from mcp_types import CallToolResult, TextResourceContents
-from playwright.async_api import FrameLocator, Page
+from playwright.async_api import Frame, FrameLocator, Page
 
 from mcp_server.protocol.apps import ADDRESS
 from tests.app.panel_user import RendersApps
@@ -39,6 +39,12 @@ class Host:
     def app(self) -> FrameLocator:
         """What stands in the panel."""
         return self.page.frame_locator("#app")
+
+    @property
+    def frame(self) -> Frame:
+        """The panel's own document, for a test's scripts."""
+        (frame,) = self.page.main_frame.child_frames
+        return frame
 
     async def mount(self, theme: Scheme = "light") -> None:
         """Load the document, as a host does when a tool that has one is called."""
@@ -92,11 +98,11 @@ class Host:
 
 
 @asynccontextmanager
-async def hosting(world: World, cell: Cell, windows: Windows, *, theme: Scheme = "light") -> AsyncGenerator[Host]:
-    """A host before a server. It shows no forms."""
+async def hosting(world: World, cell: Cell, windows: Windows, *, theme: Scheme = "light", policy: bool = True) -> AsyncGenerator[Host]:
+    """A host before a server. It shows no forms. Without `policy`, a test may put scripts of its own into the panel."""
     with anyio.fail_after(90):
         async with connect(world, cell, extensions=[RendersApps()]) as connected:
-            page = await windows.blank()
+            page = await windows.blank(policy=policy)
             async with anyio.create_task_group() as group:
                 host = Host(page=page, connected=connected, group=group)
                 await host.mount(theme)

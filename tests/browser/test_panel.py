@@ -25,7 +25,7 @@ from tests.behaviour.stories import (
 )
 from tests.behaviour.world import text_of
 from tests.browser.hosting import hosting
-from tests.browser.windows import Windows
+from tests.browser.windows import Scheme, Windows, barriers, needs_axe
 from tests.gateway.test_hostile import HIDING, MARKUP
 from tests.protocol.connect import Cell
 
@@ -66,6 +66,19 @@ async def test_the_keyboard_alone_is_enough_and_a_screen_reader_is_told(windows:
         await host.page.keyboard.press("a")
         await expect(host.app.locator("article.card.over")).to_be_focused()
         assert state_of(await host.ended()) == "completed"
+
+
+@needs_axe
+@pytest.mark.parametrize("theme", ["light", "dark"])
+async def test_axe_finds_nothing_serious_in_the_panel(theme: Scheme, windows: Windows, tmp_path: Path) -> None:
+    script = (calls(write("a.txt"), write("b.txt")), says("writer: done"))
+    async with hosting(team_world(tmp_path, *script), NEAR, windows, theme=theme, policy=False) as host:
+        host.begin("task", **errand("lead"))
+        await expect(host.app.locator("article.card.open")).to_have_count(2)
+        assert await barriers(host.frame) == []
+        await host.app.get_by_role("button", name="Deny", exact=True).first.click()
+        await expect(host.app.locator("article.card.over")).to_have_count(1)
+        assert await barriers(host.frame) == [], "also of what is over"
 
 
 async def test_a_denial_with_words_reaches_the_model(windows: Windows, tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ import shutil
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
-from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Page, async_playwright, expect
+import pytest
+from playwright.async_api import Browser, BrowserContext, ConsoleMessage, Frame, Page, async_playwright, expect
 
 from tests.gateway.browsing import Site
 
@@ -26,6 +28,19 @@ ARGUMENTS = (
 )
 
 Scheme = Literal["light", "dark"]
+
+
+AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+needs_axe = pytest.mark.skipif(not AXE.is_file(), reason="axe is not installed; `make axe` brings it")
+
+
+async def barriers(page: Page | Frame) -> list[tuple[str, list[str]]]:
+    """The serious barriers that axe finds in what a page or a frame shows: what is wrong, and where."""
+    await page.evaluate(AXE.read_text("utf-8"))
+    found: dict[str, Any] = await page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert len(found["passes"]) > 10, "it looked"
+    faults = [fault for fault in found["violations"] if fault["impact"] in ("serious", "critical")]
+    return [(fault["help"], [node["html"][:200] for node in fault["nodes"]]) for fault in faults]
 
 
 def chromium_program() -> str | None:

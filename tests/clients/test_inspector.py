@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cli.person import REMIT, Person
+from tests.cli.screen import Onlooker
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -39,6 +40,17 @@ general:
     calls:
       - {tool: edit, arguments: {filePath: a.txt, oldString: hello, newString: goodbye}}
   - text: The file says goodbye now.
+"""
+
+THREE = """\
+general:
+  - text: I write three files.
+    calls:
+      - {tool: write, arguments: {filePath: one.txt, content: one}}
+      - {tool: write, arguments: {filePath: two.txt, content: two}}
+  - calls:
+      - {tool: write, arguments: {filePath: three.txt, content: three}}
+  - text: All three are there.
 """
 
 
@@ -155,6 +167,29 @@ def test_a_task_is_completed_whose_prompt_is_answered_in_a_terminal(client: Clie
     assert (result["structuredContent"]["state"], result["structuredContent"]["refused"]) == ("completed", [])
     assert "The file says goodbye now." in text_of(result)
     assert (client.folder / "project" / "a.txt").read_text() == "goodbye\n"
+
+
+def test_a_task_that_needs_three_approvals_is_completed_by_keys_in_a_terminal(client: Client) -> None:
+    (client.folder / "project" / "script.yaml").write_text(THREE)
+    with Onlooker(("approvals", "watch"), client.environment, client.folder) as person:
+        person.begins()
+        process = client.start(*call("task", description="Write", prompt="Write three files.", subagent_type="general"))
+        try:
+            for name in ("one", "two", "three"):
+                person.until(rf"▸.*write {name}\.txt|▸.*{name}\.txt", "a  allow it once")
+                person.press("a")
+                person.until(r"done: allow it once")
+                person.press("c")
+                person.until(r"q quit")
+        except BaseException:
+            process.kill()
+            raise
+        code, result, _ = finished(process)
+        person.press("q")
+        assert person.ends() == 0
+    assert code == 0
+    assert (result["structuredContent"]["state"], result["structuredContent"]["refused"]) == ("completed", [])
+    assert [(client.folder / "project" / f"{name}.txt").read_text() for name in ("one", "two", "three")] == ["one", "two", "three"]
 
 
 def open_prompt(client: Client) -> dict[str, Any]:
