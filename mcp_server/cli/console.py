@@ -15,8 +15,10 @@ from mcp_server.cli.logs import log_to
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.terminal import Terminal, terminal
 from mcp_server.gateway.agents import AgentsPage
-from mcp_server.gateway.console import Console
+from mcp_server.gateway.console import HOST, Console
 from mcp_server.gateway.serving import listen, serve_console
+from mcp_server.settings.places import find_places
+from mcp_server.store.console_address import console_open
 from mcp_server.store.protocol import Store
 
 
@@ -44,10 +46,11 @@ async def _serve(person: Terminal, sock: socket.socket, home: str, store: Store,
     opened = Console(store=store, principal=ME, home=home, rules=AgentsPage(explains=Files(), workspace=os.getcwd()))
     person.say(f"The console is on this machine alone. Open this link in your browser:\n\n  {opened.link(taken)}\n")
     person.say(f"It works once, within 10 minutes. Enter shows another link, Ctrl-C ends {ends}.")
-    async with anyio.create_task_group() as group:
-        group.start_soon(_give_links, person, opened, taken)
-        await serve_console(opened, sock, alone=alone)
-        group.cancel_scope.cancel()
+    with console_open(find_places(os.environ).state, f"http://{HOST}:{taken}"):
+        async with anyio.create_task_group() as group:
+            group.start_soon(_give_links, person, opened, taken)
+            await serve_console(opened, sock, alone=alone)
+            group.cancel_scope.cancel()
 
 
 async def _give_links(person: Terminal, opened: Console, port: int) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx2
 
+from mcp_server.store.console_address import console_address
 from tests.cli.kept import Kept
 from tests.cli.person import BOUND, REMIT, Person
 
@@ -17,6 +18,11 @@ LINK = r"(http://127\.0\.0\.1:\d+/\S+/open\?token=\S+)"
 def get(link: str) -> httpx2.Response:
     with httpx2.Client(follow_redirects=True, timeout=BOUND, trust_env=False) as client:
         return client.get(link)
+
+
+def origin(link: str) -> str:
+    """The address alone."""
+    return link.partition("/open")[0].rpartition("/")[0]
 
 
 def test_a_link_is_shown_at_the_terminal_and_enter_shows_another(kept: Kept, environment: Mapping[str, str], tmp_path: Path) -> None:
@@ -47,9 +53,21 @@ def test_a_server_over_http_shows_the_console_too_and_ends_with_one_signal(
         link = person.sees(LINK)[1]
         person.sees("Ctrl-C ends the server")
         assert "1 prompt waits for you" in get(link).text
+        assert console_address(kept.folder) == origin(link)
         person.process.send_signal(signal.SIGTERM)
         code, said = person.leaves()
     assert (code, "Traceback" in said) == (0, False)
+
+
+def test_other_processes_find_it_as_long_as_it_lives(kept: Kept, environment: Mapping[str, str], tmp_path: Path) -> None:
+    with Person(("console",), environment, tmp_path) as person:
+        link = person.sees(LINK)[1]
+        person.sees("Ctrl-C ends")
+        assert get(link).status_code == 200
+        assert console_address(kept.folder) == origin(link)
+        person.process.kill()
+        person.process.wait(BOUND)
+        assert console_address(kept.folder) is None
 
 
 def test_a_server_over_stdio_says_where_its_console_is(environment: Mapping[str, str], tmp_path: Path) -> None:

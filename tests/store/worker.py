@@ -16,6 +16,7 @@ from mcp_server.errors import LeaseLost, StoreError
 from mcp_server.policy.verdicts import RulingId
 from mcp_server.records import PromptId, PromptState, RunId, TaskGiven
 from mcp_server.store.connection import Database
+from mcp_server.store.console_address import console_address, console_open
 from mcp_server.store.sqlite import SqliteStore, open_store
 from tests.store.samples import PRINCIPAL, a_ruling, a_session, an_answer, an_event
 from tests.store.schemas import NEXT
@@ -145,6 +146,18 @@ def hold(path: Path) -> None:
         connection.execute("ROLLBACK")
 
 
+def console(path: Path, address: str) -> None:
+    """Be a console from `ready` until told to end."""
+    with console_open(path, address):
+        wait_for_go()
+
+
+def look_for_console(path: Path, _name: str) -> None:
+    """Say where one is."""
+    wait_for_go()
+    say(console_address(path))
+
+
 async def open_on_full(path: Path) -> None:
     """Fill the disk, open the store that is there, say what was told, make room, and open it again."""
     store = open_store(path)
@@ -205,6 +218,8 @@ def main() -> None:
     match task:
         case "hold":
             hold(path)
+        case "console" | "look_for_console":
+            (console if task == "console" else look_for_console)(path, name)
         case "migrate":
             migrate(path)
         case "start":
