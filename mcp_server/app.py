@@ -4,9 +4,10 @@ import importlib.metadata
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -28,6 +29,7 @@ from mcp_server.protocol.stdio import serve_stdio
 from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.tasks_told import TaskSource
 from mcp_server.protocol.timing import Timing
+from mcp_server.redaction import Redaction, secrets_of
 from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.deployment import Deployment, Limits, Told
 from mcp_server.sessions.desk import Desk
@@ -40,7 +42,6 @@ from mcp_server.sessions.models.fallback import Fallback
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.promise_desk import PromiseDesk
-from mcp_server.sessions.redaction import Redaction, secrets_of
 from mcp_server.sessions.retention import Keeping, prune
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
 from mcp_server.sessions.sealing import Sealer
@@ -110,10 +111,10 @@ async def running(
     timing: Timing | None = None,
     limits: Callable[[Limits], Limits] = lambda limits: limits,
     clock: Callable[[], float] = time.time,
-    opened: Callable[[Path], Store] = open_store,
+    opened: Callable[[Path], Store] | None = None,
     executor: Callable[[Advance], Executor] = InProcess,
 ) -> AsyncGenerator[Running]:
-    """Everything but the transport, from open store to laid-down runs.
+    """Everything but the transport, from open store to laid-down runs. `opened`: another way to open the store.
 
     Raises:
         ConfigError: Settings or definitions are at fault.
@@ -121,7 +122,8 @@ async def running(
     """
     rules = FileRules(workspace=workspace, places=places, flags=flags)
     settings = refuse_unfit_root(rules.edition).settings
-    store = opened(private_folder(places.state) / STORE_FILE)
+    redaction = Redaction(secrets=_secrets(settings, environment))
+    store = (opened or partial(open_store, secrets=redaction.secrets))(private_folder(places.state) / STORE_FILE)
     try:
         asks = ClientModel(enabled=lambda: rules.edition.settings.sampling, clock=clock)
         deployment = Deployment(
@@ -138,7 +140,7 @@ async def running(
             enclosing=Enclosing(settings.sandbox, places, harmless(environment)),
             web=web_of(rules, environment),
             tools=settings.tools,
-            arguments_told=_told(rules, environment),
+            arguments_told=_told(rules, redaction),
         )
         key, panels = request_state_key(places.state), _panels(deployment, rules, str(places.home))
         parts = _wired(deployment, settings, key=key, timing=timing or timing_of(settings), executor=executor, panels=panels)
@@ -148,10 +150,14 @@ async def running(
         await store.close()
 
 
-def _told(rules: FileRules, environment: Mapping[str, str]) -> Told:
+def _secrets(settings: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What must not be written down anywhere: keys, and what the environment holds under a telling name."""
+    named = (one.api_key_env for one in (*settings.providers.values(), settings.websearch) if one is not None)
+    return secrets_of(environment, *(environment.get(name) for name in named if name))
+
+
+def _told(rules: FileRules, redaction: Redaction) -> Told:
     """What the audit holds of arguments, as the settings say at each call."""
-    named = (one.api_key_env for one in (*rules.edition.settings.providers.values(), rules.edition.settings.websearch) if one is not None)
-    redaction = Redaction(secrets=secrets_of(environment, *(environment.get(name) for name in named if name)))
     return lambda arguments: redaction(arguments) if rules.edition.settings.audit.arguments == "redacted" else ""
 
 
@@ -324,16 +330,16 @@ def serve_to(
                 return
             async with anyio.create_task_group() as group:
                 if beside is not None:
-                    group.start_soon(_next_to, beside, private_folder(places.state) / STORE_FILE)
+                    group.start_soon(_next_to, beside, private_folder(places.state) / STORE_FILE, secrets_of(environment))
                 await serve_http(parts.server, listen(address.host, address.port), on_end=parts.end, on_ready=_tell)
                 group.cancel_scope.cancel()
 
     anyio.run(serving)
 
 
-async def _next_to(beside: Callable[[Store], Coroutine[None, None, None]], file: Path) -> None:
+async def _next_to(beside: Callable[[Store], Coroutine[None, None, None]], file: Path, secrets: Sequence[str]) -> None:
     """With a handle of its own: what another handle commits is what wakes the server's runs."""
-    store = open_store(file)
+    store = open_store(file, secrets=secrets)
     try:
         await beside(store)
     finally:

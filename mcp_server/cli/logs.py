@@ -1,22 +1,26 @@
 """Logging, set up once, by `serve`: one JSON object a line on stderr. Standard output belongs to the protocol.
 
-Libraries that log through the standard library come out the same way. Secrets of the environment are taken out of every line.
+Libraries that log through the standard library come out the same way. Secrets of the environment, and what looks like one, are taken
+out of every text.
 """
 
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, TextIO
+from typing import TextIO, cast
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from mcp_server.sessions.redaction import HIDDEN, secrets_of
+from mcp_server.redaction import Redaction, secrets_of
 
 LEVELS = ("debug", "info", "warning", "error")
 
 NOISY = ("mcp", "uvicorn", "httpx2", "asyncio")
 """Libraries whose chatter below `warning` tells an operator nothing about Remit."""
+
+LONGEST = 20_000
+"""Characters of one text in a line: the longest trace of a fault fits."""
 
 
 def log_to(stream: TextIO, level: str, environment: Mapping[str, str]) -> None:
@@ -51,15 +55,16 @@ class _Line:
     """Renders one event as JSON without secrets."""
 
     def __init__(self, secrets: Sequence[str]) -> None:
-        self._secrets = tuple(json.dumps(secret, ensure_ascii=False)[1:-1] for secret in secrets)
+        self._redaction = Redaction(secrets=secrets)
 
     def __call__(self, _logger: WrappedLogger, _method: str, event: EventDict) -> str:
-        line = json.dumps(event, ensure_ascii=False, default=_named)
-        for secret in self._secrets:
-            line = line.replace(secret, HIDDEN)
-        return line
+        return json.dumps(self._clean(event), ensure_ascii=False)
 
-
-def _named(value: Any) -> str:
-    """Anything that JSON has no form for."""
-    return repr(value)
+    def _clean(self, value: object) -> object:
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, Mapping):
+            return {str(name): self._clean(item) for name, item in cast("Mapping[object, object]", value).items()}
+        if isinstance(value, list | tuple):
+            return [self._clean(item) for item in cast("Sequence[object]", value)]
+        return self._redaction.text(value if isinstance(value, str) else repr(value), LONGEST)

@@ -26,7 +26,7 @@ def replay(since: float | None, everything: bool, as_json: bool) -> None:
     """Tell which past calls would get another answer from the rules, agents and files as they are now.
 
     Rulings are left out on both sides: a call that a person allowed counts as one that asked. Only calls whose arguments a transcript
-    holds can be replayed; the others are counted, with the reason.
+    or the audit holds in full can be replayed; the others are counted, with the reason.
     """
     found, reasons = with_store(lambda store: replayed(store, since or 0.0))
     shown = [one for one in found if everything or one.differs]

@@ -1,6 +1,7 @@
 """Past calls under the rules of today: decided as the gate decides, without rulings, and never run.
 
-The audit has digests of arguments only; what children called is in their transcripts, as long as those are kept.
+What children called is in their transcripts, as long as those are kept. Of a client's own calls the audit has digests, and the
+arguments where settings keep them: those count where nothing of them was redacted.
 """
 
 import json
@@ -18,7 +19,7 @@ from mcp_server.policy.decide import decide
 from mcp_server.policy.values import Action, ToolCall
 from mcp_server.policy.verdicts import SessionId, Step, Verdict
 from mcp_server.records import AuditEvent, ModelTurn, SessionRecord
-from mcp_server.sessions.events import deciding_rules
+from mcp_server.sessions.events import call_of, deciding_rules
 from mcp_server.store.protocol import Store
 
 ASKED_AFTER_ALL = frozenset({Step.RULING, Step.CHANNEL, Step.DONT_ASK})
@@ -64,7 +65,7 @@ class Stage:
         chain = await self._store.chain(event.session_id)
         if not chain:
             raise NotReplayed("its session has been removed")
-        call = await self._call(chain[-1], event.ref)
+        call = await self._call(chain[-1], event)
         place, cast = self._place(chain[-1].workspace)
         verdict = self._decide(place, cast, _members(cast, chain), call)
         then = Action.ASK if event.step in ASKED_AFTER_ALL else event.action
@@ -81,16 +82,21 @@ class Stage:
         except RemitError as error:
             raise NotReplayed("its tool refuses its arguments as things are now") from error
 
-    async def _call(self, session: SessionRecord, call_id: str) -> ToolCall:
+    async def _call(self, session: SessionRecord, event: AuditEvent) -> ToolCall:
         if session.id not in self._calls:
             entries = [stored.entry for stored in await self._store.transcript(session.id)]
             self._calls[session.id] = {call.id: call for entry in entries if isinstance(entry, ModelTurn) for call in entry.calls}
-        found = self._calls[session.id].get(call_id)
-        if found is None and session.parent_id is None:
+        found = self._calls[session.id].get(event.ref)
+        if found is not None:
+            return found
+        if event.arguments:
+            kept = call_of(event)
+            if kept is None:
+                raise NotReplayed("no transcript holds it, and in the audit a value of its arguments was redacted or cut")
+            return kept
+        if session.parent_id is None:
             raise NotReplayed("it was the client's own: of its arguments only the digest is kept")
-        if found is None:
-            raise NotReplayed("its arguments are not in the transcript")
-        return found
+        raise NotReplayed("its arguments are not in the transcript")
 
     def _place(self, workspace: str) -> tuple[Here, Cast]:
         if workspace not in self._places:

@@ -7,6 +7,7 @@ from typing import TypeVar
 import anyio
 
 from mcp_server.principal import LOCAL
+from mcp_server.redaction import secrets_of
 from mcp_server.settings.places import find_places
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
@@ -29,7 +30,7 @@ def with_store(work: Callable[[Store], Awaitable[Result]]) -> Result:
     """
 
     async def opened() -> Result:
-        store = open_store(find_places(os.environ).state / FILE)
+        store = open_store(find_places(os.environ).state / FILE, secrets=secrets_of(os.environ))
         try:
             return await work(store)
         finally:

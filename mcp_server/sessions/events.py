@@ -1,6 +1,9 @@
 """Audit events, made in one place so that every doorway tells the same things."""
 
-from mcp_server.policy.values import ToolCall
+import json
+from typing import Any
+
+from mcp_server.policy.values import CallId, ToolCall
 from mcp_server.policy.verdicts import Opinion, Step, ValueVerdict, Verdict
 from mcp_server.records import (
     AuditEvent,
@@ -16,6 +19,7 @@ from mcp_server.records import (
     RunRecord,
     SessionRecord,
 )
+from mcp_server.sessions.digests import call_digest
 from mcp_server.sessions.models.names import is_client
 from mcp_server.sessions.refusals import shortened
 
@@ -46,6 +50,19 @@ def decision(
         ref=call.id,
         arguments=arguments,
     )
+
+
+def call_of(event: AuditEvent) -> ToolCall | None:
+    """The call of a decision by the arguments that the event holds. None: they are not those that were decided about, but redacted or
+    cut; the digest tells.
+    """
+    try:
+        arguments: dict[str, Any] = json.loads(event.arguments)
+    except ValueError:
+        return None
+    if call_digest(event.principal, event.session_id, event.tool, arguments) != event.digest:
+        return None
+    return ToolCall(id=CallId(event.ref), tool=event.tool, arguments=arguments)
 
 
 def deciding_rules(verdict: Verdict) -> tuple[str, ...]:

@@ -1,14 +1,23 @@
 """The table `audit`: append-only and numbered without gaps, which its triggers hold. Each function runs inside the caller's transaction."""
 
+import re
 import sqlite3
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from mcp_server.records import AuditEvent
+from mcp_server.redaction import Redaction
 from mcp_server.store import clock
 from mcp_server.store.chain import NOBODY, Row, Trail
 from mcp_server.store.codec import AUDIT
 from mcp_server.store.protocol import StoredAudit
 from mcp_server.store.rows import every
+
+TOOL_NAME = re.compile(r"[\w-]{0,64}")
+"""Anything else that a model takes for a tool may be any text."""
+
+LONGEST_OUTCOME = 20_000
+"""Characters. No model writes them, and what a provider says is short by then."""
 
 _COLUMNS = "seq, at, kind, principal, session_id, root_id, record"
 
@@ -28,7 +37,7 @@ def append(connection: sqlite3.Connection, events: Sequence[AuditEvent], trail: 
             principal=event.principal,
             session_id=event.session_id,
             root_id=roots[event.session_id],
-            record=AUDIT.dump(event),
+            record=AUDIT.dump(_without_secrets(event, trail.redaction)),
         )
         for place, event in enumerate(events, start=1)
     ]
@@ -36,6 +45,21 @@ def append(connection: sqlite3.Connection, events: Sequence[AuditEvent], trail: 
         f"INSERT INTO audit ({_COLUMNS}, writer, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
         trail.extend(connection, rows),
     )
+
+
+def _without_secrets(event: AuditEvent, redaction: Redaction) -> AuditEvent:
+    """The event without what looks like a secret in its words. Rules may name a command as it was written. Arguments come without."""
+    if TOOL_NAME.fullmatch(event.tool) is None:
+        event = replace(event, tool=redaction.text(event.tool))
+    return replace(
+        event, rules=tuple(_rule(rule, redaction) for rule in event.rules), outcome=redaction.text(event.outcome, LONGEST_OUTCOME)
+    )
+
+
+def _rule(rule: str, redaction: Redaction) -> str:
+    """`owner: rule`. Each by itself, as an owner called `key` says nothing of a rule."""
+    owner, colon, named = rule.partition(": ")
+    return f"{redaction.text(owner)}{colon}{redaction.text(named)}"
 
 
 def _root(connection: sqlite3.Connection, session_id: str) -> str | None:

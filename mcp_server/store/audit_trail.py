@@ -25,9 +25,9 @@ AT_THE_END = 4
 class SqliteAudit:
     """What `Store` promises of the audit."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, secrets: Sequence[str] = ()) -> None:
         self._db = database
-        self._trail = Trail()
+        self._trail = Trail(secrets)
 
     def chained(self, connection: sqlite3.Connection, events: Sequence[AuditEvent]) -> None:
         """Write them inside the caller's transaction."""

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from mcp_server.redaction import Redaction
+
 GENESIS = bytes(32)
 """What stands before a writer's first event, and before every event from the time when there were no chains."""
 
@@ -64,9 +66,10 @@ def link(previous: bytes, row: Row) -> bytes:
 
 
 class Trail:
-    """The chain of one handle: what its last link is, whatever was rolled back meanwhile."""
+    """The chain of one handle: what its last link is, whatever was rolled back meanwhile; and what must never stand in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, unmentionable: Sequence[str] = ()) -> None:
+        self.redaction = Redaction(secrets=unmentionable)
         self.unsealed = 0
         """How many events this handle has chained since that was last set to 0; those rolled back count too."""
         self._writer = secrets.token_bytes(WRITER_BYTES)

@@ -224,7 +224,8 @@ class Store(PromisedCalls, Protocol):
     # audit
     async def audit(self, events: Sequence[AuditEvent], *, synced: bool = True) -> None:
         """Written, in the one order, and on the disk before this returns. `synced` False: for what has happened already and permits
-        nothing; everybody sees it at once, but a loss of power may take it back, until the next write that is synced.
+        nothing; everybody sees it at once, but a loss of power may take it back, until the next write that is synced. What looks like a
+        secret in their rules and outcomes is taken out first.
         """
         ...
 

@@ -31,12 +31,13 @@ from mcp_server.store.promised_rows import SqlitePromised
 from mcp_server.store.protocol import Kept, Lease, Store
 
 
-def open_store(path: str | Path, *, wait_seconds: float = WAIT_SECONDS) -> "SqliteStore":
-    """Open the store at `path`, making and migrating it where needed. Raises what `Database` raises.
+def open_store(path: str | Path, *, wait_seconds: float = WAIT_SECONDS, secrets: Sequence[str] = ()) -> "SqliteStore":
+    """Open the store at `path`, making and migrating it where needed. Raises what `Database` raises. `secrets`: values that its audit
+    must never hold, longest first.
 
     Not to be called while the loop serves anybody: it may block up to `wait_seconds` where another process migrates.
     """
-    return SqliteStore(Database(Path(path), wait_seconds=wait_seconds))
+    return SqliteStore(Database(Path(path), wait_seconds=wait_seconds), secrets)
 
 
 KEPT_CHAINS = 256
@@ -46,8 +47,8 @@ KEPT_CHAINS = 256
 class SqliteStore(SqlitePromised, SqliteAudit, Store):
     """One handle on one file. Several, in several processes, may stand on the same file; each belongs to one thread."""
 
-    def __init__(self, database: Database) -> None:
-        SqliteAudit.__init__(self, database)
+    def __init__(self, database: Database, secrets: Sequence[str] = ()) -> None:
+        SqliteAudit.__init__(self, database, secrets)
         self._chains: dict[SessionId, tuple[SessionRecord, ...]] = {}
         """As they were read, until a session may have changed."""
         self._chains_read_at = -1

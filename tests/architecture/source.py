@@ -23,7 +23,7 @@ ROOMS = (
     ("settings",),
     ("records",),
     ("policy",),
-    ("strict_yaml",),
+    ("strict_yaml", "redaction"),
     ("principal", "errors"),
 )
 """From the top down. A room imports from itself and from those below it."""

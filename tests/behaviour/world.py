@@ -137,7 +137,7 @@ async def connect(
     timing: Timing | None = None,
     limits: Callable[[Limits], Limits] = lambda limits: limits,
     flags: Flags | None = None,
-    opened: Callable[[Path], Store] = open_store,
+    opened: Callable[[Path], Store] | None = None,
     extensions: Sequence[ClientExtension] = (),
     clock: Callable[[], float] = time.time,
     executor: Callable[[Advance], Executor] = InProcess,

@@ -43,3 +43,25 @@ def test_a_secret_of_the_environment_never_reaches_the_log() -> None:
     assert "def-123456" not in line
     assert "value-of-nothing" in line
     assert "ValueError" in json.loads(line)["exception"]
+
+
+def test_what_looks_like_a_secret_is_taken_out_of_a_line_whoever_wrote_it() -> None:
+    stream = io.StringIO()
+    log_to(stream, "info", {})
+    structlog.get_logger("app").warning(
+        "left out", host="https://me:hunter22@example.org", tried=["curl -H 'Authorization: Bearer abc-123-xyz'"]
+    )
+    logging.getLogger("somebody.else").warning("went to %s", "https://example.org/?token=hunter22&page=2")
+    text = stream.getvalue()
+    first, second = (json.loads(line) for line in text.splitlines())
+    assert "hunter22" not in text
+    assert "abc-123-xyz" not in text
+    assert (first["host"], second["event"]) == ("https://[secret]@example.org", "went to https://example.org/?token=[secret]")
+
+
+def test_numbers_times_and_ids_stand_in_a_line_as_they_are() -> None:
+    stream = io.StringIO()
+    log_to(stream, "info", {})
+    structlog.get_logger("app").info("removed", trees=2, run="run_" + "a2" * 16, done=True, left=None)
+    line = json.loads(stream.getvalue())
+    assert (line["trees"], line["run"], line["done"], line["left"]) == (2, "run_" + "a2" * 16, True, None)

@@ -9,6 +9,8 @@ from mcp_server.policy.values import Action, CallId, ToolCall
 from mcp_server.policy.verdicts import SessionId, Step
 from mcp_server.principal import LOCAL
 from mcp_server.records import AuditEvent, ModelTurn, RunId, RunRecord, RunState, SessionRecord, TaskGiven, Usage
+from mcp_server.redaction import Redaction
+from mcp_server.sessions.digests import call_digest
 from mcp_server.store.protocol import Store
 from tests.cli.kept import AT, Kept
 from tests.cli.test_showing import run
@@ -103,6 +105,34 @@ def test_calls_of_the_past_get_what_the_rules_say_today(
     everything = run(environment, "audit", "replay", "--all", "--json").output.splitlines()
     assert [json.loads(line)["call"] for line in everything] == ["call_read", "call_edit"]
     assert (workspace / "a.txt").read_text() == "x"
+
+
+def kept_in_the_audit(kept: Kept, arguments: Mapping[str, object]) -> None:
+    """A call of the client's own, as the audit has it where settings keep arguments."""
+    digest = call_digest(LOCAL.key, ROOT, "read", arguments)
+    told = Redaction(secrets=())(arguments)
+    event = decided(ToolCall(id=CallId("call_client_2"), tool="read", arguments={}), Action.ALLOW, Step.MODE, ROOT)
+    kept.use(lambda store: store.audit((replace(event, digest=digest, arguments=told),)))
+
+
+def test_a_clients_own_call_is_replayed_where_the_audit_holds_its_arguments_in_full(
+    kept: Kept, environment: Mapping[str, str], workspace: Path
+) -> None:
+    past(kept, workspace)
+    kept_in_the_audit(kept, {"filePath": "a.txt", "limit": 3})
+    lines = [json.loads(line) for line in run(environment, "audit", "replay", "--all", "--json").output.splitlines()]
+    assert [(line["call"], line["now"]) for line in lines][-1] == ("call_client_2", "allow")
+
+
+@pytest.mark.parametrize("path", ["https://me:hunter22@example.org", "a" * 500])
+def test_a_call_of_which_a_value_was_redacted_or_cut_is_not_replayed_and_that_is_said(
+    kept: Kept, environment: Mapping[str, str], workspace: Path, path: str
+) -> None:
+    past(kept, workspace)
+    kept_in_the_audit(kept, {"filePath": path})
+    said = run(environment, "audit", "replay").output
+    assert "1 not replayed: no transcript holds it, and in the audit a value of its arguments was redacted or cut" in said
+    assert "2 calls replayed" in said
 
 
 def test_a_look_at_later_calls_only_leaves_the_others_out(kept: Kept, environment: Mapping[str, str], workspace: Path) -> None:

@@ -7,6 +7,7 @@ import anyio
 import pytest
 
 from mcp_server.errors import ModelNotConfigured, ScriptFault
+from mcp_server.redaction import secrets_of
 from mcp_server.sessions.models import direct
 from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.endpoints import Endpoint, ProviderConfig
@@ -14,7 +15,6 @@ from mcp_server.sessions.models.names import ProviderModel, ScriptedModel, parse
 from mcp_server.sessions.models.provider import DIRECT, DirectTurn, ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.models.scrub import scrubbed
-from mcp_server.sessions.redaction import secrets_of
 from tests.models.transcripts import request, stored, task
 
 ROOT = Path(__file__).parents[2]

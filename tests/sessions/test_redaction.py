@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_server.sessions.redaction import HIDDEN, LONGEST_STRING, LONGEST_TEXT, Redaction, secrets_of
+from mcp_server.redaction import HIDDEN, LONGEST_STRING, LONGEST_TEXT, Redaction, secrets_of
 
 DRAWN = "q7Rk2ZpX9vLw3NsT"
 PLAIN = Redaction(secrets=())
@@ -22,6 +22,9 @@ PLAIN = Redaction(secrets=())
         f"client_secret: {DRAWN}",
         f"curl -H 'Authorization: Bearer {DRAWN}' https://example.org",
         f"curl -H 'Cookie: {DRAWN}' https://example.org",
+        f"curl -H 'Cookie: theme=dark; id={DRAWN}' https://example.org",
+        f"curl -H 'Authorization: Token {DRAWN}' https://example.org",
+        f'curl -H "authorization: ApiKey one {DRAWN}" https://example.org',
         f"curl -u admin:{DRAWN} https://example.org",
         f"curl --user=admin:{DRAWN} https://example.org",
         f"mysql --password {DRAWN} shop",
@@ -93,3 +96,21 @@ def test_a_value_nested_without_end_is_bounded() -> None:
     for _ in range(200):
         deep = [deep]
     assert "[too deep]" in PLAIN({"a": deep})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "github__list_pull_request_review_comments_v2 asks",
+        "asks again: rul_" + "a2" * 16 + " is over",
+        "src/a-rather-long-name-of-a-component-2.test.ts",
+        "git log --author=somebody --since 2026-11-30",
+    ],
+)
+def test_names_that_are_made_of_words_and_our_own_ids_stay(text: str) -> None:
+    assert PLAIN.text(text) == text
+
+
+@pytest.mark.parametrize("text", ["deadbeef" * 4 + "1", "f47ac10b-58cc-4372-a567-0e02b2c3d479", "aB3" * 12])
+def test_digests_and_what_may_be_drawn_by_chance_do_not_stay(text: str) -> None:
+    assert PLAIN.text(f"x {text} y") == f"x {HIDDEN} y"

@@ -12,10 +12,10 @@ import anyio
 import anyio.to_thread
 
 from mcp_server.records import ModelTurn
+from mcp_server.redaction import secrets_of
 from mcp_server.sessions.models.base import TurnRequest
 from mcp_server.sessions.models.endpoints import Endpoint, ProviderConfig, ProviderLimits, endpoint_of, library_missing
 from mcp_server.sessions.models.names import ProviderModel
-from mcp_server.sessions.redaction import secrets_of
 
 DIRECT = "mcp_server.sessions.models.direct"
 """Loaded by name when the first turn is asked for: pydantic-ai takes 0.6 s and more to load, and is an extra."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mcp_server.sessions.redaction import without, without_known_forms
+from mcp_server.redaction import without, without_known_forms
 
 LONGEST_TEXT = 500
 """Characters of a provider's message that are shown: room for any reason, none for a web page."""

@@ -1,4 +1,4 @@
-"""Takes secrets out of texts that people keep: errors of providers, and the arguments of calls where an audit is to hold them.
+"""Takes secrets out of texts that people keep: errors of providers, logs, and what the audit holds of calls.
 
 Nobody can know every secret. What has a telling name, a known form, or looks drawn by chance is taken out, and a doubt closes.
 """
@@ -27,21 +27,27 @@ _KNOWN_FORM = re.compile(
     re.DOTALL,
 )
 _URL_LOGIN = re.compile(r"://[^/\s@]+@")
-_VALUE = r"""(?: "(?:[^"\\]|\\.)*"? | '[^']*'? | [^\s"',;)}\]]+ )"""
+_VALUE = r"""(?! \[secret\] ) (?: "(?:[^"\\]|\\.)*"? | '[^']*'? | [^\s"',;)}\]]+ )"""
 _NAMED_VALUE = re.compile(
     rf"""(?ix) ( (?<![\w-]) [\w-]{{0,40}}? (?:{_NAME}) [\w-]{{0,40}} ["']? \s{{0,4}} (?: => | := | [:=] ) \s{{0,4}} ) {_VALUE}"""
 )
 """A telling name, then its value: `password = "…"`, `"api_key": "…"`, `--token=…`."""
 _NAMED_FLAG = re.compile(rf"""(?ix) ( (?<![\w-]) --? [\w-]{{0,40}}? (?:{_NAME}) [\w-]{{0,40}} \s{{1,4}} ) {_VALUE}""")
 """Likewise as a flag's next word: `--token …`."""
+_HEADER = re.compile(r"""(?i)(\b(?:authorization|cookie)\s{0,4}:\s{0,4})(?!\[secret\])[^\s"'][^"'\r\n]*""")
+"""A header as `curl -H` takes it: all of its value, which may be of several words."""
 _LOGIN_FLAG = re.compile(r"""(?x) ( (?<!\S) (?: -u | --user | --proxy-user ) [\s=]{0,4} ["']? [^\s:"']{1,200} : ) \S+""")
 _DRAWN = re.compile(r"[A-Za-z0-9_+=-]{32,}")
 """Long enough that, with letters and digits mixed, it may be a key. So are digests; they are taken out as well."""
+_OWN_ID = re.compile(r"[a-z]{2,8}_[a-z2-7]{32}")
+"""An id of a session, run, prompt or ruling. It opens nothing."""
+_WORD = re.compile(r"[A-Za-z]?[a-z]{0,15}[0-9]{0,2}|[A-Z]{1,15}|[0-9]{4}")
+"""Names are made of such, as tools and files have them: `github__list_pull_request_files_v2`."""
 
 LONGEST_STRING = 300
 """Characters of one argument's text that are kept, from its start."""
 LONGEST_TEXT = 4_000
-"""Characters of all arguments of a call together."""
+"""Characters of all arguments of a call together, and of any other text."""
 _DEEPEST = 8
 
 
@@ -66,9 +72,9 @@ def without_known_forms(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redaction:
-    """Arguments as an audit may hold them."""
+    """Texts and arguments as an audit or a log may hold them."""
 
-    secrets: Sequence[str]
+    secrets: Sequence[str] = ()
     """Known values, longest first: `secrets_of`."""
 
     def __call__(self, arguments: Mapping[str, object]) -> str:
@@ -78,26 +84,27 @@ class Redaction:
 
     def _value(self, value: object, depth: int) -> object:
         if isinstance(value, str):
-            return self._text(value)
+            return self.text(value, LONGEST_STRING)
         if depth >= _DEEPEST:
             return "[too deep]"
         if isinstance(value, Mapping):
             return {
-                self._text(str(name)): HIDDEN if SECRET_NAME.search(str(name)) else self._value(item, depth + 1)
+                self.text(str(name), LONGEST_STRING): HIDDEN if SECRET_NAME.search(str(name)) else self._value(item, depth + 1)
                 for name, item in cast("Mapping[object, object]", value).items()
             }
         if isinstance(value, list | tuple):
             return [self._value(item, depth + 1) for item in cast("Sequence[object]", value)]
         return value
 
-    def _text(self, text: str) -> str:
+    def text(self, text: str, longest: int = LONGEST_TEXT) -> str:
+        """Any text without secrets, its start alone where it is longer, with a count of the rest."""
         # What is cut off may hold the end of a secret whose start is kept: look first, cut then.
-        clean = without_known_forms(without(text, self.secrets)[: LONGEST_STRING * 20])
-        for named in (_NAMED_VALUE, _NAMED_FLAG, _LOGIN_FLAG):
+        clean = without_known_forms(without(text, self.secrets)[: longest * 20])
+        for named in (_HEADER, _NAMED_VALUE, _NAMED_FLAG, _LOGIN_FLAG):
             clean = named.sub(_value_hidden, clean)
         clean = _DRAWN.sub(_unless_a_word, clean)
-        cut = len(text) - LONGEST_STRING
-        return clean if cut <= 0 else f"{clean[:LONGEST_STRING]}… {cut} more characters"
+        cut = len(text) - longest
+        return clean if cut <= 0 else f"{clean[:longest]}… {cut} more characters"
 
 
 def _value_hidden(found: re.Match[str]) -> str:
@@ -106,4 +113,7 @@ def _value_hidden(found: re.Match[str]) -> str:
 
 def _unless_a_word(found: re.Match[str]) -> str:
     text = found[0]
-    return HIDDEN if any(c.isdigit() for c in text) and any(c.isalpha() for c in text) else text
+    if not any(c.isdigit() for c in text) or not any(c.isalpha() for c in text):
+        return text
+    named = _OWN_ID.fullmatch(text) or all(map(_WORD.fullmatch, re.split("[_+=-]", text)))
+    return text if named else HIDDEN
