@@ -41,6 +41,7 @@ from mcp_server.sessions.models.endpoints import ProviderConfig
 from mcp_server.sessions.models.fallback import Fallback
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
+from mcp_server.sessions.models.telling import Telling
 from mcp_server.sessions.promise_desk import PromiseDesk
 from mcp_server.sessions.retention import Keeping, prune
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
@@ -54,6 +55,8 @@ from mcp_server.settings.schema import Retention, WebSearch
 from mcp_server.settings.values import Flags, Settings
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
+from mcp_server.telemetry.base import SILENT, Telemetry
+from mcp_server.telemetry.ending import Ending, Flush, told_nothing
 from mcp_server.tools.web.hosts import PrivateHost, read_private_host
 from mcp_server.tools.web.proxies import proxies_of
 from mcp_server.tools.web.reach import Web
@@ -113,6 +116,7 @@ async def running(
     clock: Callable[[], float] = time.time,
     opened: Callable[[Path], Store] | None = None,
     executor: Callable[[Advance], Executor] = InProcess,
+    telemetry: Telemetry = SILENT,
 ) -> AsyncGenerator[Running]:
     """Everything but the transport, from open store to laid-down runs. `opened`: another way to open the store.
 
@@ -123,14 +127,14 @@ async def running(
     rules = FileRules(workspace=workspace, places=places, flags=flags)
     settings = refuse_unfit_root(rules.edition).settings
     redaction = Redaction(secrets=_secrets(settings, environment))
-    store = (opened or partial(open_store, secrets=redaction.secrets))(private_folder(places.state) / STORE_FILE)
-    try:
+    async with _kept((opened or partial(open_store, secrets=redaction.secrets))(private_folder(places.state) / STORE_FILE)) as store:
         asks = ClientModel(enabled=lambda: rules.edition.settings.sampling, clock=clock)
+        backend = replace(backend_of(settings, workspace, environment), client=asks)
         deployment = Deployment(
             store=store,
             clock=clock,
             rulebook=rules,
-            backend=Fallback(backend=replace(backend_of(settings, workspace, environment), client=asks)),
+            backend=Telling(backend=Fallback(backend=backend), telemetry=telemetry),
             limits=limits(limits_of(settings)),
             asks=asks,
             outputs=private_folder(places.cache) / "outputs",
@@ -141,11 +145,19 @@ async def running(
             web=web_of(rules, environment),
             tools=settings.tools,
             arguments_told=_told(rules, redaction),
+            telemetry=telemetry,
         )
         key, panels = request_state_key(places.state), _panels(deployment, rules, str(places.home))
         parts = _wired(deployment, settings, key=key, timing=timing or timing_of(settings), executor=executor, panels=panels)
         async with deployment.background.open(), _living(parts):
             yield parts
+
+
+@asynccontextmanager
+async def _kept(store: Store) -> AsyncGenerator[Store]:
+    """Open, until everything that writes to it has ended."""
+    try:
+        yield store
     finally:
         await store.close()
 
@@ -165,6 +177,7 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     """Start what runs beside the calls."""
     parts.desk.open(group)
     await parts.supervisor.open(group)
+    parts.deployment.telemetry.open_prompts(lambda: len(parts.supervisor.prompting.open_ones))
     group.start_soon(Watch(parts.deployment, parts.supervisor).run)
     group.start_soon(parts.promised.watch)
     group.start_soon(parts.looks.run)
@@ -318,20 +331,27 @@ def serve_to(
     flags: Flags,
     environment: Mapping[str, str],
     beside: Callable[[Store], Coroutine[None, None, None]] | None = None,
+    telemetry: Telemetry = SILENT,
+    flush: Flush = told_nothing,
 ) -> None:
     """Serve until the client or a signal ends it. `address` None: over standard input and output. `beside` runs on the same store
-    as long as a server over HTTP does.
+    as long as a server over HTTP does. `flush` sends what `telemetry` was told, when the server ends.
     """
+    ending = Ending(flush)
 
     async def serving() -> None:
-        async with running(workspace=workspace, places=places, flags=flags, environment=environment) as parts:
+        async with (
+            ending.last(),
+            running(workspace=workspace, places=places, flags=flags, environment=environment, telemetry=telemetry) as parts,
+        ):
+            on_end = partial(ending.first, parts.end)
             if address is None:
-                await serve_stdio(parts.server, on_end=parts.end)
+                await serve_stdio(parts.server, on_end=on_end)
                 return
             async with anyio.create_task_group() as group:
                 if beside is not None:
                     group.start_soon(_next_to, beside, private_folder(places.state) / STORE_FILE, secrets_of(environment))
-                await serve_http(parts.server, listen(address.host, address.port), on_end=parts.end, on_ready=_tell)
+                await serve_http(parts.server, listen(address.host, address.port), on_end=on_end, on_ready=_tell)
                 group.cancel_scope.cancel()
 
     anyio.run(serving)

@@ -192,6 +192,8 @@ class RunRecord:
     lease_until: float | None = None
     fence: int = 0
     """Grows with each change of owner; a write with an older number is refused."""
+    trace: str = ""
+    """Where telemetry tells of the call that started it: W3C `traceparent`. Empty: nowhere. No decision looks at it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -458,6 +460,8 @@ class Prompt:
     background: bool = False
     reason: str = ""
     """Why it was closed without an answer."""
+    trace: str = ""
+    """Where telemetry tells of what asked: as a run's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -511,3 +515,5 @@ class AuditEvent:
     """The prompt, ruling or run it is about."""
     arguments: str = ""
     """Of a decision where settings keep them: JSON without secrets, cut."""
+    trace: str = ""
+    """The span that tells of a decision, as W3C `traceparent`; empty where telemetry is off."""

@@ -117,4 +117,5 @@ def as_object(stored: StoredAudit) -> dict[str, Any]:
         "outcome": event.outcome,
         "ref": event.ref,
         **({"arguments": event.arguments} if event.arguments else {}),
+        **({"trace": event.trace} if event.trace else {}),
     }

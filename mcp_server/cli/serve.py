@@ -13,6 +13,7 @@ from mcp_server.app import Address, serve_to
 from mcp_server.cli.channels import require_channel
 from mcp_server.cli.lazy import loaded
 from mcp_server.cli.logs import LEVELS, log_to
+from mcp_server.cli.telling import telling
 from mcp_server.cli.terminal import terminal
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.policy.values import Action, Mode
@@ -104,7 +105,10 @@ def serve(
     workspace, *further = [check_workspace(folder, places) for folder in workspaces or (Path.cwd(),)]
     flags = Flags(rules=(*_readable(further), *((Action[action.upper()], text) for action, text in rules)), **values)
     log_to(sys.stderr, log_level, os.environ)
-    start = partial(serve_to, http, workspace=workspace, places=places, flags=flags, environment=os.environ)
+    telemetry, flush = telling(os.environ)
+    start = partial(
+        serve_to, http, workspace=workspace, places=places, flags=flags, environment=os.environ, telemetry=telemetry, flush=flush
+    )
     if console is None:
         start()
         return

@@ -4,7 +4,7 @@ Looked at before each model turn. Nothing of it is kept but the prompts themselv
 restart forgets nothing, and a tree's runs, in whichever process, stand before one and the same prompt.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Literal
 
@@ -57,6 +57,16 @@ class Budgets:
                 return words
         return None
 
+    async def tell(self, session: SessionRecord, waited_for: Sequence[str]) -> None:
+        """Tell telemetry of the questions of this session that its run waited for and that were answered."""
+        if not self._deployment.telemetry.on:
+            return
+        for prompt_id in [key for key in waited_for if key.startswith("prm_")]:
+            prompt = await self._deployment.store.prompt(prompt_id, session.principal)
+            asked_here = prompt is not None and prompt.session_id == session.id and isinstance(prompt.subject, BudgetSubject)
+            if prompt is not None and asked_here and prompt.answer is not None:
+                self._deployment.telemetry.prompt(prompt, "budget", prompt.answer.at)
+
     async def _reached(self, session: SessionRecord) -> list[_Bound]:
         """What is used up as far as the settings go, extensions left out."""
         found: list[_Bound] = []
@@ -101,7 +111,7 @@ class Budgets:
         prompt_id = PromptId(derive("prm", f"{whose} {bound.digest} {before}".encode()))
         subject = BudgetSubject(scope=bound.scope, resource=bound.resource, allowed=allowed, spent=bound.spent, more=bound.base)
         try:
-            await self._prompting.open_budget(prompt_id, session, subject, bound.digest, background=run.background)
+            await self._prompting.open_budget(prompt_id, session, subject, bound.digest, run)
         except StoreError:
             if await self._deployment.store.prompt(prompt_id, session.principal) is None:
                 raise

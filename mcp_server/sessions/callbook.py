@@ -69,6 +69,7 @@ class CallBook:
         """See `Front.begin`."""
         self._forget_abandoned()
         new = new_call(root, tool, arguments)
+        new.trace = self._deployment.telemetry.here()
         for call in self._calls.values():
             if call.root.id == root.id and call.digest == new.digest and call.attached == 0 and not (call.told or call.handed):
                 return self._attach(call)
@@ -88,6 +89,7 @@ class CallBook:
             kept = await kept_call(self._deployment.store, owner.id, call_id)
             if kept is not None:
                 found = restored(owner, kept)
+                found.trace = self._deployment.telemetry.here()
                 harmless = kept.tool in self._tools and self._tools[kept.tool].spec.by_ownership
                 found.interrupted = not harmless and await was_begun(self._deployment.store, owner.id, call_id)
                 return found
@@ -150,7 +152,7 @@ class CallBook:
     async def _attempt(self, call: ClientCall) -> None:
         call.parked = None
         journal, tell = RootJournal(self._deployment, call), partial(self._progressed, call)
-        work = Work(session=call.root, call=call.call, journal=journal, lasting=call.promised, progress=tell)
+        work = Work(session=call.root, call=call.call, journal=journal, lasting=call.promised, progress=tell, trace=call.trace)
         if call.interrupted:
             result = await self._gate.rejoin(work)
         else:

@@ -78,6 +78,7 @@ class Calling:
             looping=call.id in looping,
             background=self._hold.run.background,
             progress=self._progress_of(call),
+            trace=self._hold.trace,
         )
         if call.id in needed.beyond:
             result = beyond(call, self._hold.path)

@@ -63,6 +63,8 @@ class ClientCall:
     """When its client last looked at it by its handle. Seconds since the epoch."""
     begun: bool = False
     """It was permitted and started."""
+    trace: str = ""
+    """Where telemetry tells of the request that began it, or after a restart of the one that came back to it."""
     writing: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True))
     """Held while its beginning or end, or the promise, is written: each must know of the other."""
 

@@ -33,8 +33,9 @@ class Compaction:
         """Why the last try came to nothing; empty: it did not."""
         self._failed_at = 0
 
-    async def due(self, session: SessionRecord, entries: Sequence[StoredEntry]) -> Compacted | None:
+    async def due(self, session: SessionRecord, entries: Sequence[StoredEntry], trace: str = "") -> Compacted | None:
         """The entry to store now, at the model's turn. None: it is not time, or it could not be had, and the run goes on as it is.
+        `trace`: as in `TurnRequest`.
 
         Raises:
             AnswerAwaited: A client's own model is asked for the summary.
@@ -47,7 +48,7 @@ class Compaction:
         if window is None or parts is None:
             return None
         try:
-            compacted = await self._condensed(session, parts, window, entries[-1].seq)
+            compacted = await self._condensed(session, parts, window, entries[-1].seq, trace)
         except ModelError as error:
             self.failure, self._failed_at = str(error), _turns(entries)
             log.warning("a long transcript could not be shortened; the run goes on with all of it", session=session.id, error=str(error))
@@ -58,12 +59,12 @@ class Compaction:
     def _waits(self, entries: Sequence[StoredEntry]) -> bool:
         return bool(self.failure) and _turns(entries) < self._failed_at + PATIENCE
 
-    async def _condensed(self, session: SessionRecord, parts: Cut, window: int, seq: int) -> Compacted:
+    async def _condensed(self, session: SessionRecord, parts: Cut, window: int, seq: int, trace: str) -> Compacted:
         text = material(parts, int(FULL * window) * CHARACTERS)
         chain = tuple(record.id for record in await self._deployment.store.chain(session.id))
         try:
             with anyio.fail_after(BOUND):
-                turn = await job_turn(self._deployment, "compaction", session, text, seq=seq, chain=chain)
+                turn = await job_turn(self._deployment, "compaction", session, text, seq=seq, chain=chain, trace=trace)
         except TimeoutError:
             raise ProviderFailed(f"no summary in {BOUND:g} s") from None
         summary = turn.text.strip()

@@ -17,6 +17,7 @@ from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.models.base import ModelBackend
 from mcp_server.sessions.models.client import ClientModel
 from mcp_server.store.protocol import Store
+from mcp_server.telemetry.base import SILENT, Telemetry
 from mcp_server.tools.background import Background
 from mcp_server.tools.web.reach import Web
 
@@ -161,6 +162,8 @@ class Deployment:
     """Lines of shell that go on in the background."""
     web: Web = field(default_factory=Web)
     """How its tools reach the web."""
+    telemetry: Telemetry = SILENT
+    """Told of what happens; decides nothing."""
     tools: tuple[str, ...] | None = None
     """`--tools`: the names this deployment has; None: all."""
     arguments_told: Told = _nothing

@@ -58,6 +58,7 @@ class Drive:
         """
         if self._hold.run.cancel_requested is not None:
             return await self._hold.end_cancelled(self._hold.run.cancel_requested)
+        await self._budgets.tell(self._session, self._hold.run.waits_for)
         await self._hold.resume(self._turns.seconds(self._session) or self._deployment.limits.run_seconds)
         with anyio.move_on_after(self._hold.left()) as self._within:
             try:
@@ -107,7 +108,7 @@ class Drive:
             async with self._turns.place(self._session) as waited:
                 self._within.deadline = deadline + waited
                 self._hold.idled(waited)
-                turn = await self._turns.turn(self._session, entries)
+                turn = await self._turns.turn(self._session, entries, self._hold.trace)
         except ModelError as error:
             long = self._compaction.failure
             words = f"{error} (the transcript is long and could not be shortened: {long})" if long else str(error)
@@ -121,7 +122,7 @@ class Drive:
 
     async def _shortened(self, entries: Sequence[StoredEntry]) -> bool:
         """Was the transcript shortened for the model just now?"""
-        compacted = await self._compaction.due(self._session, entries)
+        compacted = await self._compaction.due(self._session, entries, self._hold.trace)
         if compacted is None:
             return False
         self._hold.run = replace(self._hold.run, usage=self._hold.run.usage + compacted.usage)

@@ -33,6 +33,7 @@ def decision(
     arguments: str,
     verdict: Verdict,
     ruled_by: str,
+    trace: str = "",
 ) -> AuditEvent:
     """The gate decided about a call. Written before the act that it permits."""
     return AuditEvent(
@@ -49,6 +50,7 @@ def decision(
         ruled_by=ruled_by,
         ref=call.id,
         arguments=arguments,
+        trace=trace,
     )
 
 

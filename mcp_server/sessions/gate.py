@@ -6,6 +6,7 @@ The audit event is written before the act that it permits; if that write fails, 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import structlog
 
@@ -44,7 +45,7 @@ class Gate:
             StoreError: The result could not be written down; the call will be found unfinished.
         """
         seen = await look(self._deployment, self._prompting, work)
-        earlier = await come_back(self._deployment, work, seen)
+        earlier = await come_back(self._deployment, work, seen, first=True)
         if earlier is not None:
             return await self._told(work, seen, earlier)
         prepared = await self._preparing.prepare(work, seen)
@@ -59,7 +60,7 @@ class Gate:
     async def rejoin(self, work: Work) -> CallEnded | Parked:
         """For a call that was started before: what it waits for or has come to; where nothing is known of that, it was interrupted."""
         seen = await look(self._deployment, self._prompting, work)
-        earlier = await come_back(self._deployment, work, seen)
+        earlier = await come_back(self._deployment, work, seen, first=False)
         return await self._told(work, seen, earlier or refusals.interrupted(work.call))
 
     # ---- the decision ---------------------------------------------------------------------------
@@ -87,17 +88,22 @@ class Gate:
         """Write down what is decided, with the use of what it rests on, before anything is done. Prepared: the call may run now, as
         this. None: a ruling that it rests on is gone; decide again.
         """
-        verdict = seen.verdict(prepared.requests, by_ownership=prepared.spec.by_ownership)
-        event = seen.decision(work, verdict)
-        match verdict.action:
-            case Action.DENY:
-                return await self._ended(work, refusals.by_rule(work.call, seen.standing.path, verdict, seen.authority.mode), (event,))
-            case Action.ASK:
-                event = seen.again(event, verdict, await expired(self._deployment, seen))
-                prompt_id = await self._prompting.open_approval(work, seen.standing, verdict, seen.authority.mode, seen.digest, event)
-                return AwaitsPerson(prompt_id=prompt_id)
-            case Action.ALLOW:
-                return permitted(prepared, seen, verdict) if await work.journal.started(work.call, (event,), verdict.rulings) else None
+        with self._deployment.telemetry.decision(work.session, work.call, work.trace) as told:
+            verdict = seen.verdict(prepared.requests, by_ownership=prepared.spec.by_ownership)
+            event, mode = seen.decision(work, verdict, told.trace), seen.authority.mode
+            match verdict.action:
+                case Action.DENY:
+                    settled = await self._ended(work, refusals.by_rule(work.call, seen.standing.path, verdict, mode), (event,))
+                case Action.ASK:
+                    event = seen.again(event, verdict, await expired(self._deployment, seen))
+                    prompt_id = await self._prompting.open_approval(work, seen.standing, verdict, mode, seen.digest, event)
+                    settled = AwaitsPerson(prompt_id=prompt_id)
+                case Action.ALLOW:
+                    started = await work.journal.started(work.call, (event,), verdict.rulings)
+                    settled = permitted(prepared, seen, verdict) if started else None
+            if settled is not None:
+                told.decided(event)
+        return settled
 
     # ---- the act --------------------------------------------------------------------------------
 
@@ -111,7 +117,10 @@ class Gate:
             return refusals.failed(work.call, words)
 
     async def _act(self, work: Work, seen: Look, prepared: Prepared) -> CallEnded | Parked:
-        result = await self._result(work, prepared)
+        with self._deployment.telemetry.execution(work.session, work.call, work.trace) as told:
+            lent = replace(prepared, context=replace(prepared.context, trace=told.trace)) if told.trace else prepared
+            result = await self._result(work, lent)
+            told.came_to(ending_of(result))
         match result:
             case AwaitsPerson() | AwaitsChild():
                 return result
@@ -142,6 +151,17 @@ class Gate:
         if not isinstance(result, CallEnded):
             return result
         return await self._ended(work, result, (seen.outcome(work, result, self._deployment.clock(), ran),))
+
+
+def ending_of(result: ToolResult | Parked | Asks | CallEnded) -> Ending | None:
+    """How the tool's work ended. None: it waits."""
+    match result:
+        case ToolResult(failed=failed):
+            return Ending.FAILED if failed else Ending.DONE
+        case CallEnded(ending=ending):
+            return ending
+        case AwaitsPerson() | AwaitsChild() | Asks():
+            return None
 
 
 def as_ended(call: ToolCall, result: ToolResult) -> CallEnded:

@@ -48,6 +48,8 @@ class Hold:
         self.session = session
         self.run = run
         self.path = path
+        self.trace = ""
+        """Where telemetry tells of what it does now."""
         self.good_until = float("inf")
         """By the steady clock, when the lease lapses unless it is renewed."""
         self._counted_at = deployment.steady()
@@ -140,6 +142,7 @@ class Hold:
         self.run = replace(self.run, outcome=outcome)
         event = ran(self._deployment.clock(), self.run, self.path, ending_words(outcome))
         await self.save(state, reason=reason_of(outcome), happened=(event,))
+        self._deployment.telemetry.ended(self.session, self.run)
 
     async def save(
         self,

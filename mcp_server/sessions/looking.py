@@ -35,12 +35,12 @@ class Look:
             return Verdict(action=Action.ALLOW, step=Step.ALLOW, parts=(), requests=())
         return decide(self.authority, requests, digest=self.digest)
 
-    def decision(self, work: Work, verdict: Verdict) -> AuditEvent:
-        """The audit's word on it."""
+    def decision(self, work: Work, verdict: Verdict, trace: str = "") -> AuditEvent:
+        """The audit's word on it. `trace`: the span that tells of it."""
         given = {record.id: record.given_by for record in self.standing.rulings}
         by = ", ".join(dict.fromkeys(given[ruling] for ruling in verdict.rulings if ruling in given))
         return events.decision(
-            self.at, work.session, self.standing.path, work.call, self.digest, self.told(work.call.arguments), verdict, by
+            self.at, work.session, self.standing.path, work.call, self.digest, self.told(work.call.arguments), verdict, by, trace
         )
 
     def again(self, event: AuditEvent, verdict: Verdict, lapsed: Sequence[RulingRecord]) -> AuditEvent:

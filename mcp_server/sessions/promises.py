@@ -74,6 +74,7 @@ class Promises:
             waits_for=None if call.parked is None else key_of(call.parked),
             owner=self._deployment.owner if acts else None,
             lease_until=now + self._deployment.limits.lease_seconds if acts else None,
+            trace=call.trace,
         )
 
     async def _settle(self, call: ClientCall) -> None:
@@ -225,7 +226,7 @@ class Promises:
         if not chain:
             return
         call = restored(chain[0], record.call)
-        call.promised, call.kept = True, False
+        call.promised, call.kept, call.trace = True, False, record.trace
         self._calls[record.id] = call
         key = record.waits_for
         if key is None or record.cancel_requested is not None or await self._supervisor.is_over(key):

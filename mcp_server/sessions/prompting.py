@@ -5,6 +5,7 @@ changes are in it at once, other processes' after `refresh`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from mcp_server.policy.explain import reasons
 from mcp_server.policy.offers import Offered, offers, roles
@@ -20,6 +21,7 @@ from mcp_server.records import (
     PromptId,
     PromptState,
     QuestionSubject,
+    RunRecord,
     SessionRecord,
     Subject,
 )
@@ -83,9 +85,7 @@ class Prompting:
         """A prompt for what a model wants to know. Never shared: each question is asked."""
         return await self._open(work, standing, subject, digest, ())
 
-    async def open_budget(
-        self, prompt_id: PromptId, session: SessionRecord, subject: BudgetSubject, digest: str, *, background: bool
-    ) -> None:
+    async def open_budget(self, prompt_id: PromptId, session: SessionRecord, subject: BudgetSubject, digest: str, run: RunRecord) -> None:
         """A prompt about no call, but about going on at all. Its id is the asker's, so that it is opened once."""
         now, chain = self._deployment.clock(), await self._deployment.store.chain(session.id)
         prompt = Prompt(
@@ -99,7 +99,8 @@ class Prompting:
             digest=digest,
             subject=subject,
             created_at=now,
-            background=background,
+            background=run.background,
+            trace=run.trace,
         )
         await self._opened(prompt, (events.prompted(now, prompt, tool_of(prompt), "opened"),))
 
@@ -125,6 +126,7 @@ class Prompting:
             once_seconds=self._deployment.limits.once_seconds,
             allow_seconds=self._deployment.limits.allow_seconds,
             background=work.background,
+            trace=work.trace,
         )
         opened = events.prompted(now, prompt, work.call.tool, "opened")
         await self._opened(prompt, (*happened, opened), work.lease)
@@ -153,8 +155,11 @@ class Prompting:
 
     async def close(self, prompt: Prompt, state: PromptState, reason: str) -> bool:
         """Close it without an answer."""
-        event = events.prompted(self._deployment.clock(), prompt, tool_of(prompt), state.value)
+        now = self._deployment.clock()
+        event = events.prompted(now, prompt, tool_of(prompt), state.value)
         closed = await self._deployment.store.close_prompt(prompt.id, state, reason=reason, events=(event,))
+        if closed:
+            self._deployment.telemetry.prompt(replace(prompt, state=state), tool_of(prompt), now)
         await self.note(prompt.id, prompt.principal)
         return closed
 

@@ -11,8 +11,10 @@ from mcp_server.sessions.standing import Standing
 from mcp_server.sessions.work import AwaitsChild, AwaitsPerson, Parked, Work
 
 
-async def come_back(deployment: Deployment, work: Work, look: Look) -> CallEnded | Parked | None:
-    """What a call that was parked before waits for or has come to. None: it was not, or a person has allowed it: decide afresh."""
+async def come_back(deployment: Deployment, work: Work, look: Look, *, first: bool) -> CallEnded | Parked | None:
+    """What a call that was parked before waits for or has come to. None: it was not, or a person has allowed it: decide afresh.
+    `first`: it was not begun, so an answer that is found is found for the first time.
+    """
     child = await _child(deployment, work, look.standing)
     if child is not None:
         return child
@@ -20,6 +22,8 @@ async def come_back(deployment: Deployment, work: Work, look: Look) -> CallEnded
     if not mine:
         return None
     prompt = mine[-1]
+    if first and prompt.calls[0] == work.call.id and prompt.answer is not None:  # of calls that share a prompt one tells of it
+        deployment.telemetry.prompt(prompt, work.call.tool, prompt.answer.at)
     match prompt.state:
         case PromptState.OPEN:
             return AwaitsPerson(prompt_id=prompt.id)

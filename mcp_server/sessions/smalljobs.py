@@ -21,18 +21,18 @@ TITLE = 80
 """Characters of a title."""
 
 
-async def small_job(deployment: Deployment, job: Job, session: SessionRecord, text: str) -> str | None:
+async def small_job(deployment: Deployment, job: Job, session: SessionRecord, text: str, trace: str = "") -> str | None:
     """What the job's agent says of the text. None: there is no such agent, no model, or it failed."""
     try:
         with anyio.move_on_after(BOUND):
-            return (await job_turn(deployment, job, session, text[:LONGEST])).text.strip() or None
+            return (await job_turn(deployment, job, session, text[:LONGEST], trace=trace)).text.strip() or None
     except ModelError as error:
         log.info("a small job was not done", job=job, error=str(error))
     return None
 
 
 async def job_turn(
-    deployment: Deployment, job: Job, session: SessionRecord, text: str, *, seq: int = 1, chain: tuple[SessionId, ...] = ()
+    deployment: Deployment, job: Job, session: SessionRecord, text: str, *, seq: int = 1, chain: tuple[SessionId, ...] = (), trace: str = ""
 ) -> ModelTurn:
     """The answer of the job's agent to the text. Bound it yourself.
 
@@ -43,6 +43,7 @@ async def job_turn(
         text: What the agent is given.
         seq: Of the transcript's last entry, where a run comes for the answer again.
         chain: As in `TurnRequest`: where that run can rest until a client's own model has answered.
+        trace: As in `TurnRequest`.
 
     Raises:
         ModelNotConfigured: There is no such agent, or no model for it.
@@ -69,13 +70,14 @@ async def job_turn(
         top_p=definition.top_p,
         options=definition.options,
         chain=chain,
+        trace=trace,
     )
     return await deployment.backend.turn(request)
 
 
-async def name_session(deployment: Deployment, root: SessionRecord, task: str) -> None:
+async def name_session(deployment: Deployment, root: SessionRecord, task: str, trace: str = "") -> None:
     """Give a root session that has no title the one that the `title` agent finds for its first task."""
-    said = await small_job(deployment, "title", root, task)
+    said = await small_job(deployment, "title", root, task, trace)
     current = await deployment.store.session(root.id, root.principal)  # it may have ended meanwhile
     if said and current is not None:
         await deployment.store.update_session(replace(current, title=" ".join(said.split())[:TITLE]))

@@ -34,6 +34,8 @@ class Errand:
     background: bool
     narrowed: tuple[str, ...] | None
     inherited: tuple[RulingRecord, ...]
+    trace: str = ""
+    """Where telemetry tells of the call."""
 
 
 def subagents(definitions: Mapping[str, AgentDefinition]) -> tuple[AgentDefinition, ...]:
@@ -186,6 +188,7 @@ def _run_of(session: SessionRecord, run_id: RunId, errand: Errand, now: float) -
         description=errand.description,
         created_at=now,
         updated_at=now,
+        trace=errand.trace,
     )
 
 

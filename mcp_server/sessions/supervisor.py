@@ -141,7 +141,10 @@ class Supervisor:
         try:
             hold = await self._hold_of(run_id, pulse, lease, good_until)
             if hold is not None:
-                parked = await self._acting(pulse, hold, scope)
+                with self._deployment.telemetry.advance(hold.session, hold.run, hold.path) as told:
+                    hold.trace = told.trace
+                    parked = await self._acting(pulse, hold, scope)
+                    told.rests(hold.run.state)
         finally:
             with anyio.CancelScope(shield=True), anyio.move_on_after(LAY_DOWN):
                 await store.release(lease)

@@ -50,8 +50,8 @@ class Turns:
         definition = self._deployment.rulebook.definitions(session.workspace).get(session.agent)
         return definition.timeout if definition else None
 
-    async def turn(self, session: SessionRecord, transcript: tuple[StoredEntry, ...]) -> ModelTurn:
-        """One turn that answers the session's whole transcript.
+    async def turn(self, session: SessionRecord, transcript: tuple[StoredEntry, ...], trace: str = "") -> ModelTurn:
+        """One turn that answers the session's whole transcript. `trace`: as in `TurnRequest`.
 
         Raises:
             ModelError: It could not be had.
@@ -84,6 +84,7 @@ class Turns:
             top_p=definition.top_p,
             options=definition.options,
             chain=tuple(record.id for record in standing.records),
+            trace=trace,
         )
         return await self._deployment.backend.turn(request)
 

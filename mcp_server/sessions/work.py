@@ -43,6 +43,8 @@ class Work:
     """It needs no request to go on, so it ends with what it started, be that in the background."""
     background: bool = False
     """Nobody's request waits for it: its prompts ride on `task` and `task_status` only."""
+    trace: str = ""
+    """Where telemetry tells of whoever made it: W3C `traceparent`."""
     progress: Callable[[str], Awaitable[None]]
 
 
@@ -100,6 +102,8 @@ class SessionContext(ToolContext):
     standing: Standing
     run: RunRecord | None
     authority: Authority
+    trace: str = ""
+    """Where telemetry tells of this very execution: what it starts is told of below that."""
 
 
 class SessionTool(Protocol):

@@ -38,6 +38,8 @@ class PromisedCall:
     owner: str | None = None
     """The process that carries it out now; None: it waits, or nobody does."""
     lease_until: float | None = None
+    trace: str = ""
+    """Where telemetry tells of the request that began it: W3C `traceparent`."""
 
     @property
     def id(self) -> CallId:

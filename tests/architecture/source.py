@@ -21,6 +21,7 @@ ROOMS = (
     ("store",),
     ("agents",),
     ("settings",),
+    ("telemetry",),
     ("records",),
     ("policy",),
     ("strict_yaml", "redaction"),

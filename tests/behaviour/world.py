@@ -28,6 +28,7 @@ from mcp_server.settings.places import Places
 from mcp_server.settings.values import Flags
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
+from mcp_server.telemetry.base import SILENT, Telemetry
 from tests.protocol.connect import Cell, Person, connected
 
 LOOK = 0.01
@@ -141,6 +142,7 @@ async def connect(
     extensions: Sequence[ClientExtension] = (),
     clock: Callable[[], float] = time.time,
     executor: Callable[[Advance], Executor] = InProcess,
+    telemetry: Telemetry = SILENT,
 ) -> AsyncGenerator[Connected]:
     """A connected client. Over stdio the server is a process of its own, and `timing` and `limits` come from its settings alone."""
     if cell.transport == "stdio":
@@ -163,6 +165,7 @@ async def connect(
         opened=opened,
         clock=clock,
         executor=executor,
+        telemetry=telemetry,
     )
     async with (
         served as parts,

@@ -40,6 +40,8 @@ class TurnRequest:
     chain: tuple[SessionId, ...] = ()
     """The sessions from the root down to this one, where its run can rest until a client's own model has answered.
     Empty: it cannot, so no client is asked."""
+    trace: str = ""
+    """Where telemetry tells of the run that asks: W3C `traceparent`."""
 
 
 MALFORMED = "__malformed__"

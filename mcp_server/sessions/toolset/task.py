@@ -119,7 +119,7 @@ class Task:
         self._supervisor.kick(run_id)
         root = context.standing.records[-1]  # as it is stored now: a connection's own record is of when it was opened
         if root.parent_id is None and not root.title:
-            self._supervisor.aside(partial(name_session, self._deployment, root, arguments.prompt))
+            self._supervisor.aside(partial(name_session, self._deployment, root, arguments.prompt, context.trace))
         if not errand.background:
             return AwaitsChild(run_id=run_id)
         return await self._set_off(run_id)
@@ -141,4 +141,5 @@ class Task:
             background=agent.background if arguments.background is None else arguments.background,
             narrowed=narrowed_tools(arguments.tools, self._tool_names),
             inherited=inherited_rulings(context.standing, arguments.inherit),
+            trace=context.trace,
         )
