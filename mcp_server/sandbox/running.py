@@ -38,6 +38,9 @@ POLL_SECONDS = 0.02
 
 CHUNK = 64 * 1024
 
+MOST_LEFT = 32
+"""Chunks that are read at the very end. A pipe holds one by default and sixteen at most; more comes from somebody who cannot be ended."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
@@ -94,6 +97,17 @@ class Running:
                     self._drained.set()
                     return
                 take(data)
+
+    def sweep(self, take: Callable[[bytes], None]) -> None:
+        """Hand over what lies in the pipe by now: a loop that was held up has not come to it, however long it was to wait."""
+        for _ in range(MOST_LEFT):
+            try:
+                data = os.read(self._reading, CHUNK)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            take(data)
 
     async def end(self) -> tuple[int, int]:
         """End whatever still runs. Returns how many did, and how many could not be ended. May be called twice."""
@@ -172,6 +186,7 @@ async def run(
         with anyio.move_on_after(DRAIN_SECONDS):
             await one.drained()
         group.cancel_scope.cancel()
+        one.sweep(take)
     return Finished(code=None if timed_out else code, ended=ended, escaped=escaped)
 
 

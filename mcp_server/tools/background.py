@@ -174,4 +174,5 @@ async def _to_the_end(one: Running, line: Line) -> int | None:
         with anyio.move_on_after(DRAIN_SECONDS):
             await one.drained()
         group.cancel_scope.cancel()
+        one.sweep(line.take)
     return code
