@@ -34,7 +34,7 @@ def confirmed(lines: Sequence[str], seen: Sequence[Written]) -> bool:
 
 def forget() -> None:
     """Ask anew about lines that were asked about before. For measuring."""
-    _seen.cache_clear()
+    _read.cache_clear()
 
 
 @cache
@@ -43,18 +43,23 @@ def _program() -> str | None:
     return str(beside) if beside.is_file() else shutil.which("shfmt")
 
 
-@lru_cache(maxsize=512)
 def _seen(line: str) -> tuple[Written, ...] | None:
-    """What it sees; None: it cannot read the line. A frozen answer to a frozen question, so it is remembered."""
+    """What it sees; None: it cannot read the line, or gave no answer, for which it is asked again the next time."""
     program = _program()
     if program is None:
         return None
     try:
-        ended = subprocess.run(  # noqa: S603 - our own program with fixed arguments; the line is its input
-            [program, "-tojson", "-ln", "bash"], input=line.encode(), capture_output=True, timeout=SECONDS, check=False, close_fds=False
-        )
+        return _read(program, line)
     except (OSError, subprocess.TimeoutExpired):
         return None
+
+
+@lru_cache(maxsize=512)
+def _read(program: str, line: str) -> tuple[Written, ...] | None:
+    """A frozen answer to a frozen question, so it is remembered. That there was none is raised, and is not."""
+    ended = subprocess.run(  # noqa: S603 - our own program with fixed arguments; the line is its input
+        [program, "-tojson", "-ln", "bash"], input=line.encode(), capture_output=True, timeout=SECONDS, check=False, close_fds=False
+    )
     if ended.returncode != 0:
         return None
     return tuple(_commands(json.loads(ended.stdout), line.encode()))
