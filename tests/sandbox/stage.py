@@ -41,7 +41,7 @@ class Line:
 
     name: str
     run: str
-    seconds: float = 30
+    seconds: float = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +75,25 @@ class Stage:
 
 
 @contextmanager
-def staged(who: Who) -> Generator[Stage]:
-    """A fresh one; gone afterwards."""
+def _turn(who: Who, *, alone: bool) -> Generator[None]:
+    """How many processes a user may have counts on the whole machine, whichever test they belong to: a crowd of them waits for the
+    others, and they for it.
+    """
+    with open(__file__, "rb") as file:
+        if who == "user":
+            fcntl.flock(file, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
+
+
+@contextmanager
+def staged(who: Who, *, alone: bool = False) -> Generator[Stage]:
+    """A fresh one; gone afterwards. `alone`: nobody else acts as that user meanwhile."""
+    with _turn(who, alone=alone), _staged(who) as stage:
+        yield stage
+
+
+@contextmanager
+def _staged(who: Who) -> Generator[Stage]:
     folder = Path(tempfile.mkdtemp(prefix="remit-stage-")).resolve()
     try:
         stage = Stage(folder=folder, who=who)
@@ -123,7 +140,7 @@ def furnish(workspace: Path) -> None:
     (workspace / "dirlink").symlink_to("dir")
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main", "-C", str(workspace)]
     for line in (["init", "-q", "--template="], ["add", "target.txt"], ["commit", "-q", "-m", "first"]):
-        subprocess.run([*git, *line], check=True, timeout=60, env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
+        subprocess.run([*git, *line], check=True, timeout=180, env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
 
 
 def _lend_bubblewrap(folder: Path) -> None:

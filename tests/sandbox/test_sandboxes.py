@@ -16,6 +16,7 @@ from mcp_server.sandbox.probe import probe
 from mcp_server.sandbox.profile import Place, Profile
 from mcp_server.sandbox.promises import Promise, sentences
 from mcp_server.sandbox.running import running
+from tests.bounds import LONG
 from tests.sandbox.actor import LIMITS
 from tests.sandbox.stage import BACKENDS, IDENTITIES, Line, Who, act, staged
 
@@ -129,8 +130,8 @@ def test_limits_hold(backend: str, who: Who) -> None:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_an_ordinary_user_starts_no_more_processes_than_it_may(backend: str) -> None:
     crowd = "for i in $(seq 2000); do sleep 30 & done 2>&1 | grep -m1 -o 'Resource temporarily unavailable'"
-    with staged("user") as stage:
-        ran = act(stage, backend, "reading", [Line(name="crowd", run=crowd, seconds=20)])
+    with staged("user", alone=True) as stage:
+        ran = act(stage, backend, "reading", [Line(name="crowd", run=crowd, seconds=60)])
     assert "Resource temporarily unavailable" in ran["crowd"].output
     assert ran["crowd"].escaped == 0
 
@@ -196,7 +197,7 @@ def test_a_link_put_in_the_place_of_a_folder_is_not_followed(tmp_path: Path) -> 
     async def start() -> None:
         backend = _backends(tmp_path)["bubblewrap"]
         async with running(backend, profile, ["/bin/true"], cwd=str(workspace)) as one:  # pyright: ignore[reportArgumentType] - a back end
-            with anyio.fail_after(20):
+            with anyio.fail_after(LONG):
                 await one.wait()
 
     anyio.run(start)
