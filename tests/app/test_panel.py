@@ -22,6 +22,7 @@ from tests.behaviour.stories import (
     LONG,
     NEAR,
     PATH,
+    Settable,
     answer_all,
     bounded,
     calls,
@@ -32,6 +33,7 @@ from tests.behaviour.stories import (
     state_of,
     team_world,
     until,
+    until_told,
     write,
 )
 from tests.behaviour.world import Connected, connect, make_world, text_of
@@ -137,7 +139,7 @@ async def meets_nothing(connected: Connected) -> None:
         assert refused.is_error
         assert text_of(refused).startswith(f"there is no tool '{name}'")
         assert "approvals_" not in text_of(refused).partition(";")[2]
-    waiting = await bounded(connected.call("task", **errand("lead")))
+    waiting = await until_told(connected, "task", **errand("lead"))
     assert state_of(waiting) == "waiting"
     assert META not in (waiting.meta or {})
     with pytest.raises(MCPError):
@@ -331,21 +333,28 @@ async def test_a_question_is_answered_in_the_panel_with_a_choice_and_in_own_word
     assert "Why? → because" in text_of(ended)
 
 
+async def over_in(user: PanelUser) -> Any:
+    """What is told to be over, once something is."""
+    while not (told := (await user.look(wait=5)).get("over")):
+        pass
+    return told
+
+
 async def test_what_was_answered_elsewhere_is_told_with_the_place(tmp_path: Path) -> None:
     async with using(team_world(tmp_path)) as user:
         await user.call("task", **errand("lead"))
         await answer_all(user.connected.store, await user.connected.open_prompts(), Choice.DENY)
-        told = await user.look(wait=5)
-    (over,) = told["over"]
+        (over,) = await over_in(user)
     assert "Answered in a terminal" in words_of(over["card"])
     assert choices_in(over["card"]) == []
 
 
 async def test_what_nobody_answered_in_time_is_told(tmp_path: Path) -> None:
-    async with using(team_world(tmp_path, settings={"limits": {"prompt_deadline": 0.3}})) as user:
+    clock = Settable()
+    async with using(team_world(tmp_path), clock=clock) as user:
         await user.call("task", **errand("lead"))
-        told = await user.look(wait=5)
-    (over,) = told["over"]
+        clock.ahead = 1000.0
+        (over,) = await over_in(user)
     assert "Nobody answered in time" in words_of(over["card"])
 
 

@@ -40,7 +40,7 @@ HOSTS = tuple(
 
 @cache
 def _tracked() -> tuple[Path, ...]:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, timeout=180, check=False)
     if listed.returncode == 0:
         return tuple(ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file())
     kept = (path for name in sorted(ALLOWED) for path in ([ROOT / name] if (ROOT / name).is_file() else sorted((ROOT / name).rglob("*"))))

@@ -24,6 +24,7 @@ from mcp_server.protocol.lines import Line
 from mcp_server.sessions.deployment import Limits
 from mcp_server.settings.values import Flags
 from tests.behaviour.world import Connected, World
+from tests.bounds import LONG
 from tests.protocol.connect import Cell, Person, command, served_http
 
 Reply = CreateMessageResult | CreateMessageResultWithTools | ErrorData
@@ -72,7 +73,7 @@ def _client(
         sampling_capabilities=None if model is None else model.declared,
         elicitation_callback=person,
         extensions=extensions,
-        read_timeout_seconds=20,
+        read_timeout_seconds=2 * LONG,
     )
 
 

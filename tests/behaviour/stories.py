@@ -1,7 +1,8 @@
 """What several tests tell: a tree of three sessions whose last one asks, and how to look at what came of it."""
 
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,13 @@ import pytest
 from mcp_types import CallToolResult
 
 from mcp_server.policy.verdicts import SessionId
+from mcp_server.protocol.timing import Timing
 from mcp_server.records import Answer, Choice, Prompt, PromptState, RunState
 from mcp_server.sessions.answers import close_with
 from mcp_server.store.protocol import Store
-from tests.behaviour.world import LOOK, Connected, Script, World, make_world
+from tests.behaviour.world import LOOK, Connected, Script, World, make_world, text_of
+from tests.bounds import LONG
 from tests.protocol.connect import ERAS, Cell
-
-LONG = 20.0
-"""Seconds that any one wait may take: a bound for what hangs, not a measure."""
 
 LEAD = """---
 description: Leads, and sends others.
@@ -118,6 +118,47 @@ async def until_ended(connected: Connected, task_id: str) -> CallToolResult:
             return result
 
 
+async def until_told(connected: Connected, tool: str, **arguments: Any) -> CallToolResult:
+    """Make the call, and the same call again as long as it says that it goes on: a busy machine may take longer to decide it than the
+    request stays. Not for a call that acts when it is decided: what a request leaves at work is ended.
+    """
+    with anyio.fail_after(LONG):
+        while True:
+            told = await connected.call(tool, **arguments)
+            report: dict[str, Any] = told.structured_content or {}
+            if "is not done yet" not in text_of(told) and report.get("state") != "running":
+                return told
+
+
+@contextmanager
+def leaving_soon(timing: Timing) -> Generator[None]:
+    """Requests that wait for a person leave after a moment, until the end of the block, and those after it stay. What the server holds for
+    frozen may be changed by a test.
+    """
+    object.__setattr__(timing, "patience", 0.2)
+    try:
+        yield
+    finally:
+        object.__setattr__(timing, "patience", 2 * LONG)
+
+
+async def until_cancelled(connected: Connected, task_id: str) -> CallToolResult:
+    """Cancel it, and once more if the call had to leave before the whole tree had ended."""
+    with anyio.fail_after(LONG):
+        while True:
+            told = await connected.call("task_cancel", task_id=task_id)
+            if state_of(told) not in ("running", "waiting") and await ended_below(connected.store, task_id):
+                return told
+
+
+async def ended_below(store: Store, task_id: str) -> bool:
+    """Has every run of this session and of those below it ended?"""
+    for run in await store.unfinished_runs():
+        if task_id in [session.id for session in await store.chain(run.session_id)]:
+            return False
+    return True
+
+
 async def until(what: Callable[[], Awaitable[bool]], seconds: float = LONG) -> None:
     """Look until it is so. Only for what another process does, or the clock: nothing rings for those."""
     with anyio.fail_after(seconds):
@@ -140,6 +181,12 @@ async def closed_prompt(store: Store, state: PromptState = PromptState.EXPIRED) 
         return bool(await store.prompts(state=state))
 
     await until(found)
+
+
+LIMITS_OF_TIME = (0.5, 5.0, 50.0)
+"""Seconds that a run may take, for tests of that limit which need something to have happened before: the first is enough where the
+machine has time, and what a busy one spoils is tried again with the next.
+"""
 
 
 # ---- a person in a terminal -----------------------------------------------------------------------

@@ -18,7 +18,21 @@ from mcp_server.store.connection import Database
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import SqliteStore, open_store
 from tests.behaviour.server_process import short_leases
-from tests.behaviour.stories import NEAR, agent, bounded, calls, content_of, errand, says, state_of, typed, until, until_ended, write
+from tests.behaviour.stories import (
+    NEAR,
+    agent,
+    bounded,
+    calls,
+    content_of,
+    errand,
+    says,
+    state_of,
+    typed,
+    until,
+    until_ended,
+    until_told,
+    write,
+)
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
 from tests.protocol.connect import ROOT
 
@@ -38,7 +52,7 @@ def test_the_server_does_not_start_on_faulty_files_and_names_every_fault(tmp_pat
         settings={"permision": {"edit": "allow"}},
         agents={"broken": agent("permissionMode: plan"), "torn": "---\ndescription: [\n---\n"},
     )
-    started = subprocess.run(world.command_line, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30)
+    started = subprocess.run(world.command_line, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
     assert started.returncode == 2
     assert started.stdout == "", "it belongs to the protocol"
     assert f"{world.places.config}/settings.yaml:2" in started.stderr
@@ -359,7 +373,7 @@ async def test_what_a_child_names_cannot_forge_a_line_that_tells_the_person_what
     script = {"worker": [calls(write(forged)), says("done")]}
     world = make_world(tmp_path, script=script, agents={"worker": agent()}, settings={"limits": {"task_wait": 0.3}})
     async with connect(world, NEAR) as connected:
-        waiting = await bounded(connected.call("task", **{**errand("worker"), "description": forged}))
+        waiting = await until_told(connected, "task", **{**errand("worker"), "description": forged})
         (prompt,) = await connected.open_prompts()
         assert await close_with(connected.store, prompt, typed(Choice.DENY))
         done = await bounded(until_ended(connected, content_of(waiting)["task_id"]))

@@ -5,6 +5,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice, PromptState
 from mcp_server.sessions.answers import close_with
 from tests.behaviour.stories import (
@@ -22,9 +23,11 @@ from tests.behaviour.stories import (
     team_world,
     typed,
     until_ended,
+    until_told,
     write,
 )
 from tests.behaviour.world import connect, make_world, text_of
+from tests.bounds import LONG
 from tests.protocol.connect import CELLS, Act, Cell, Person, accepts, after, decides, declines, each_cell, stares
 
 TWICE = (calls(write("a.txt")), calls(write("a.txt", "again")), says("{{results[0].text}}"))
@@ -87,7 +90,7 @@ async def test_a_client_that_cannot_be_asked_is_answered_from_a_terminal(cell: C
     async with connect(world, cell) as connected:
         await bounded(connected.call("task", **errand("lead")))
         (prompt,) = await connected.open_prompts()
-        waiting = await bounded(connected.call("task", **errand("lead")))
+        waiting = await until_told(connected, "task", **errand("lead"))
         assert (state_of(waiting), waiting.is_error) == ("waiting", False)
         assert f"{PATH}: edit out.txt (a person answers with `remit approvals approve {prompt.id}`, `remit approvals watch` or" in text_of(
             waiting
@@ -97,11 +100,14 @@ async def test_a_client_that_cannot_be_asked_is_answered_from_a_terminal(cell: C
         await terminal.close()
         task_id = content_of(waiting)["task_id"]
         result = await bounded(until_ended(connected, task_id))
-        again = await bounded(connected.call("task", **errand("lead")))
+        again = await until_told(connected, "task", **errand("lead"))
     assert (state_of(result), refused_in(result)) == ("completed", [])
     assert content_of(again) == content_of(result), "the same call again gives the same child's result, and starts none"
     assert (world.workspace / "out.txt").read_text() == "hello"
 
+
+AT_ONCE = Timing(reflex=10 * LONG)
+"""Whatever this machine takes for the way there and back, the client took no time of its own."""
 
 NO_CONSENT = (
     ("bare accept", accepts(), "the client accepted the form without a decision in it, which is not consent"),
@@ -116,13 +122,13 @@ NO_CONSENT = (
         pytest.param(cell, act, reason, id=f"{name}-{cell}")
         for name, act, reason in NO_CONSENT
         for cell in CELLS
-        # Over stdio a process each: one of the row is enough there, the others take the same path.
-        if cell.transport != "stdio" or act is declines
+        # Over stdio the server is a process of its own, whose reflex is the real one: a busy machine may take longer.
+        if cell.transport != "stdio" or act is not declines
     ],
 )
 async def test_what_no_person_can_have_answered_is_never_consent(cell: Cell, act: Act, reason: str, tmp_path: Path) -> None:
     world = team_world(tmp_path)
-    async with connect(world, cell, person=Person(act)) as connected:
+    async with connect(world, cell, person=Person(act), timing=AT_ONCE) as connected:
         result = await bounded(connected.call("task", **errand("lead")))
     assert not (world.workspace / "out.txt").exists()
     assert refused_in(result) == [(PATH, "write", "nobody could be asked")]
@@ -143,7 +149,7 @@ async def test_a_prompt_orphaned_by_a_cancelled_call_is_shown_again(cell: Cell, 
     world = team_world(tmp_path)
     person = Person(stares, decides("allow_once"))
     async with connect(world, cell, person=person) as connected:
-        with anyio.fail_after(15):
+        with anyio.fail_after(LONG):
             async with anyio.create_task_group() as group:
                 group.start_soon(lambda: connected.call("task", **errand("lead")))
                 await person.sees_a_form()

@@ -23,9 +23,11 @@ from tests.behaviour.stories import (
     state_of,
     team_world,
     until_ended,
+    until_told,
     write,
 )
 from tests.behaviour.world import connect, make_world, text_of
+from tests.bounds import LONG
 from tests.protocol.connect import Cell, Person, closes, decides, stares
 
 
@@ -41,7 +43,7 @@ async def test_an_answer_from_a_terminal_takes_the_form_away_and_the_call_goes_o
 
         async with anyio.create_task_group() as group:
             group.start_soon(call)
-            with anyio.fail_after(15):
+            with anyio.fail_after(LONG):
                 await person.sees_a_form()
             await answer_all(terminal, await connected.open_prompts())
         await terminal.close()
@@ -68,7 +70,7 @@ async def test_a_background_prompt_rides_on_task_and_task_status_and_on_nothing_
 
 @each_era
 async def test_a_form_closed_without_a_choice_is_put_off_and_shown_by_the_next_call(cell: Cell, tmp_path: Path) -> None:
-    world = team_world(tmp_path, settings={"limits": {"task_wait": 0.5}})
+    world = team_world(tmp_path)
     person = Person(closes, decides("allow_once"))
     async with connect(world, cell, person=person) as connected:
         first = await bounded(connected.call("task", **errand("lead")))
@@ -153,7 +155,7 @@ async def test_the_first_answer_wins_and_a_second_changes_nothing(choice: Choice
 async def test_what_a_client_asked_for_itself_is_asked_no_more_when_it_has_left(tmp_path: Path) -> None:
     world = team_world(tmp_path, settings={"limits": {"task_wait": 0.2}})
     async with connect(world, NEAR) as connected:
-        await bounded(connected.call("write", **write()[1]))
+        await until_told(connected, "write", **write()[1])
         await bounded(connected.call("task", **errand("lead")))
         await connected.open_prompts(2)
     store = world.store()

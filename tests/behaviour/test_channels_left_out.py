@@ -5,7 +5,7 @@ from pathlib import Path
 from mcp_server.protocol.timing import Timing
 from tests.app.panel_user import RendersApps
 from tests.app.test_panel import meets_nothing
-from tests.behaviour.stories import NEAR, bounded, each_era, team_world
+from tests.behaviour.stories import NEAR, each_era, team_world, until_told
 from tests.behaviour.test_tasks import using
 from tests.behaviour.world import connect, make_world, text_of
 from tests.protocol.connect import Cell, Person, decides
@@ -19,7 +19,7 @@ async def test_without_elicitation_among_the_channels_no_form_is_sent(cell: Cell
     world = make_world(tmp_path, settings=WITHOUT_FORMS)
     person = Person(decides("allow_once"))
     async with connect(world, cell, person=person, timing=Timing(patience=0.1)) as connected:
-        waiting = await bounded(connected.client.call_tool("write", {"filePath": "a.txt", "content": "x"}))
+        waiting = await until_told(connected, "write", filePath="a.txt", content="x")
         (prompt,) = await connected.open_prompts()
         assert f"remit approvals approve {prompt.id}" in text_of(waiting)
     assert person.forms == []

@@ -10,7 +10,7 @@ from mcp_server.principal import LOCAL
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice
 from mcp_server.sessions.deployment import Limits
-from tests.behaviour.stories import NEAR, Settable, agent, answer_all, bounded, calls, content_of, errand, says, until
+from tests.behaviour.stories import NEAR, Settable, agent, answer_all, bounded, calls, content_of, errand, says, until, until_told
 from tests.behaviour.world import Connected, connect, make_world, text_of
 from tests.protocol.connect import Cell, Person, decides
 
@@ -25,6 +25,11 @@ def at_once(limits: Limits) -> Limits:
 
 async def wrote(connected: Connected, path: str = "a.txt") -> str:
     return text_of(await bounded(connected.call("write", filePath=path, content="x")))
+
+
+async def asked(connected: Connected) -> str:
+    """The same, of a call that leaves while a person is waited for."""
+    return text_of(await until_told(connected, "write", filePath="a.txt", content="x"))
 
 
 async def test_silence_ends_what_a_person_allowed_and_never_what_a_person_denied(tmp_path: Path) -> None:
@@ -75,13 +80,13 @@ async def test_a_call_that_nobody_came_back_to_is_forgotten_once_its_wait_is_ove
     async with connect(
         world, NEAR, timing=Timing(patience=0.1), limits=lambda limits: replace(limits, root_silence_seconds=0.0)
     ) as connected:
-        assert "waits for a person" in await wrote(connected)
+        assert "waits for a person" in await asked(connected)
         first = await connected.open_prompts()
-        assert "waits for a person" in await wrote(connected), "as long as it waits the same call is found again"
+        assert "waits for a person" in await asked(connected), "as long as it waits the same call is found again"
         assert await connected.open_prompts() == first
         await answer_all(connected.store, first, Choice.DENY)
         await until(lambda: no_open_prompt(connected))
-        assert "waits for a person" in await wrote(connected)
+        assert "waits for a person" in await asked(connected)
         (second,) = await connected.open_prompts()
     assert second.id != first[0].id
 

@@ -16,8 +16,22 @@ from mcp_server.records import Choice
 from mcp_server.sessions.answers import close_with
 from mcp_server.settings.folder import read_folder
 from mcp_server.settings.trust import give_trust, withdraw_trust
-from tests.behaviour.stories import NEAR, agent, bounded, calls, content_of, each_era, errand, refused_in, says, typed, write
-from tests.behaviour.world import World, connect, make_world, text_of
+from tests.behaviour.stories import (
+    NEAR,
+    agent,
+    bounded,
+    calls,
+    content_of,
+    each_era,
+    errand,
+    leaving_soon,
+    refused_in,
+    says,
+    typed,
+    until_told,
+    write,
+)
+from tests.behaviour.world import Connected, World, connect, make_world, text_of
 from tests.protocol.connect import Cell, Person, decides
 
 BYPASS = {"mode": "bypassPermissions"}
@@ -33,6 +47,12 @@ def change(world: World, **values: object) -> None:
 
 async def wrote(client: Client, path: str) -> str:
     return text_of(await bounded(client.call_tool("write", {"filePath": path, "content": "x"})))
+
+
+async def waits(connected: Connected, timing: Timing, path: str) -> str:
+    """The same, of a call that leaves while a person is waited for."""
+    with leaving_soon(timing):
+        return text_of(await until_told(connected, "write", filePath=path, content="x"))
 
 
 async def test_a_deny_written_behind_a_link_is_heard_at_the_next_decision(tmp_path: Path) -> None:
@@ -96,8 +116,9 @@ async def test_an_ask_that_a_role_must_answer_is_not_lifted_by_whoever_sits_at_t
     world.places.managed.mkdir()
     rule = {"permission": "edit", "action": "ask", "answer_by": "release manager"}
     (world.places.managed / "settings.yaml").write_text(json.dumps({"permission": [rule]}))
-    async with connect(world, NEAR, timing=Timing(patience=0.1)) as connected:
-        await wrote(connected.client, "a.txt")
+    timing = Timing()
+    async with connect(world, NEAR, timing=timing) as connected:
+        await waits(connected, timing, "a.txt")
         (prompt,) = await connected.open_prompts()
         assert not await close_with(connected.store, prompt, typed(Choice.ALLOW_ONCE))
         whole = "\n".join(line.text for line in lines_of(Shown(prompt=prompt)))
@@ -113,7 +134,7 @@ async def test_a_ruling_given_before_a_role_had_to_answer_lifts_nothing_since(tm
     world.places.managed.mkdir()
     rules = world.places.managed / "settings.yaml"
     rules.write_text(json.dumps({"permission": [{"permission": "edit", "action": "ask"}]}))
-    async with connect(world, NEAR, person=Person(decides("allow_tree")), timing=Timing(patience=0.1)) as connected:
+    async with connect(world, NEAR, person=Person(decides("allow_tree"))) as connected:
         assert (await wrote(connected.client, "a.txt")).startswith("created")
         (world.workspace / "a.txt").unlink()
         rules.write_text(json.dumps({"permission": [{"permission": "edit", "action": "ask", "answer_by": "release manager"}]}))
@@ -142,11 +163,11 @@ def swapped_for_a_link(world: World) -> None:
 async def test_a_workspace_that_breaks_its_own_files_keeps_no_denial_of_the_person_from_being_heard(
     spoil: Callable[[World], None], tmp_path: Path
 ) -> None:
-    world = trusted_world(tmp_path)
-    async with connect(world, NEAR, timing=Timing(patience=0.1)) as connected:
+    world, timing = trusted_world(tmp_path), Timing()
+    async with connect(world, NEAR, timing=timing) as connected:
         assert (await wrote(connected.client, "a.txt")).startswith("created")
         spoil(world)
-        assert "waits for a person" in await wrote(connected.client, "b.txt"), "what is there now was never trusted"
+        assert "waits for a person" in await waits(connected, timing, "b.txt"), "what is there now was never trusted"
         change(world, permission={"edit": "deny"})
         assert (await wrote(connected.client, "c.txt")).startswith("denied by rule: ")
         told = content_of(await bounded(connected.call("session_info")))
@@ -154,8 +175,8 @@ async def test_a_workspace_that_breaks_its_own_files_keeps_no_denial_of_the_pers
 
 
 async def test_trust_is_withdrawn_at_once_from_a_workspace_whose_files_are_broken(tmp_path: Path) -> None:
-    world = trusted_world(tmp_path)
-    async with connect(world, NEAR, timing=Timing(patience=0.1)) as connected:
+    world, timing = trusted_world(tmp_path), Timing()
+    async with connect(world, NEAR, timing=timing) as connected:
         broken_file(world)
         withdraw_trust(world.workspace.resolve(), world.places.state)
-        assert "waits for a person" in await wrote(connected.client, "a.txt")
+        assert "waits for a person" in await waits(connected, timing, "a.txt")

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from mcp_server.gateway.console import COOKIE, Console
 from mcp_server.principal import LOCAL
 from mcp_server.records import Choice, PromptState
-from tests.behaviour.stories import NEAR, agent, answer_all, bounded, calls, content_of, errand, says
+from tests.behaviour.stories import NEAR, agent, answer_all, bounded, calls, content_of, errand, says, until_told
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
 from tests.protocol.connect import ERAS, Cell, Person, closes, decides
 
@@ -143,13 +143,13 @@ async def test_arguments_that_pretend_to_be_an_answer_are_none(forged: Mapping[s
 async def test_a_line_that_names_remit_is_denied_whatever_is_allowed_and_the_audit_has_it(line: str, tmp_path: Path) -> None:
     world = make_world(tmp_path, settings={"permission": {"bash": {"*": "allow"}}, "limits": {"task_wait": 0.5}})
     async with connect(world, NEAR) as connected:
-        assert "waits for a person" in text_of(await bounded(connected.call("write", filePath="a.txt", content="x")))
+        assert "waits for a person" in text_of(await until_told(connected, "write", filePath="a.txt", content="x"))
         (prompt,) = await connected.open_prompts()
-        said = await bounded(connected.call("bash", command=line.format(id=prompt.id), description="Answers"))
+        said = await until_told(connected, "bash", command=line.format(id=prompt.id), description="Answers")
         assert text_of(said).startswith("denied by rule: ")
         after = await connected.store.prompt(prompt.id, LOCAL.key)
         assert after is not None
         assert after.state is PromptState.OPEN
         decisions = [stored.event for stored in await connected.store.audit_log() if stored.event.tool == "bash"]
-    assert [event.action.word for event in decisions if event.action is not None] == ["deny"]
+    assert {event.action.word for event in decisions if event.action is not None} == {"deny"}
     assert "guard" in " ".join(decisions[0].rules)

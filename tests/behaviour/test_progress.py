@@ -9,6 +9,7 @@ from mcp_types import CallToolResult
 from mcp_server.protocol.timing import Timing
 from tests.behaviour.stories import TEAM, agent, bounded, calls, errand, release, says, send, state_of
 from tests.behaviour.world import Connected, connect, make_world
+from tests.bounds import LONG
 from tests.protocol.connect import Cell, each_cell, each_near_cell
 
 SWIFT = Timing(progress_every=0.02)
@@ -32,7 +33,7 @@ class Ear:
         """Wait for a message with these words."""
         self._wanted = lambda message: words in message
         if not any(words in message for _, message in self.heard):
-            with anyio.fail_after(15):
+            with anyio.fail_after(LONG):
                 await self._came.wait()
 
 

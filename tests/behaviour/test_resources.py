@@ -16,6 +16,7 @@ from mcp_types import ResourceListChangedNotification, ResourceUpdatedNotificati
 from mcp_server.settings.values import Flags
 from tests.behaviour.stories import NEAR, answer_all, at_rest, bounded, content_of, each_era, errand, team_world, until_ended
 from tests.behaviour.world import Connected, World, connect
+from tests.bounds import LONG
 from tests.protocol.connect import Cell, each_cell, each_near_cell
 
 pytestmark = pytest.mark.filterwarnings("ignore:resources/:mcp.shared.exceptions.MCPDeprecationWarning")
@@ -30,7 +31,7 @@ def address(session: str) -> str:
 
 
 async def read(connected: Connected, uri: str) -> dict[str, Any]:
-    with anyio.fail_after(15):
+    with anyio.fail_after(LONG):
         (content,) = (await connected.client.read_resource(uri)).contents
     assert isinstance(content, TextResourceContents)
     assert (content.uri, content.mime_type) == (uri, "application/json")
@@ -38,7 +39,7 @@ async def read(connected: Connected, uri: str) -> dict[str, Any]:
 
 
 async def listed(connected: Connected) -> list[str]:
-    with anyio.fail_after(15):
+    with anyio.fail_after(LONG):
         return [resource.uri for resource in (await connected.client.list_resources(cache_mode="bypass")).resources]
 
 
@@ -155,7 +156,7 @@ class Ear:
     async def hears(self, *wanted: str) -> None:
         """Wait until each of these has come."""
         left = set(wanted)
-        with anyio.fail_after(15):
+        with anyio.fail_after(LONG):
             while left:
                 self.heard.append(await self._news.receive())
                 left.discard(self.heard[-1])
@@ -201,7 +202,7 @@ async def test_a_stream_of_2026_is_told_what_it_named_and_may_have(cell: Cell, t
     async with connect(team_world(tmp_path), cell) as connected:
         task_id = await started(connected)
         own = [address(task_id), f"{address(task_id)}/transcript"]
-        with anyio.fail_after(15):
+        with anyio.fail_after(LONG):
             async with connected.client.listen(resources_list_changed=True, resource_subscriptions=[*own, address(NOWHERE)]) as stream:
                 assert stream.honored.resource_subscriptions == own, "what is not the caller's is left out without a word"
                 await answer_all(connected.store, await connected.open_prompts())

@@ -35,6 +35,7 @@ from tests.behaviour.stories import (
     until_ended,
 )
 from tests.behaviour.world import Connected, World, connect, make_world
+from tests.bounds import LONG
 from tests.protocol.connect import ROOT, Cell, Era, Person, after, client_of, connected, decides, stares
 
 COUNT = "echo once >> count\nwhile [ ! -e go ]; do sleep 0.05; done\n"
@@ -128,7 +129,7 @@ async def test_a_prompt_outlives_kill_9_and_is_answered_after(tmp_path: Path) ->
     with suppress(MCPError, ExceptionGroup):
         async with process(world, person=person) as first, anyio.create_task_group() as group:
             group.start_soon(lambda: first.call("task", **errand("lead")))
-            with anyio.fail_after(15):
+            with anyio.fail_after(LONG):
                 await person.sees_a_form()
             kill(world)
             group.cancel_scope.cancel()
@@ -143,9 +144,11 @@ async def test_a_prompt_outlives_kill_9_and_is_answered_after(tmp_path: Path) ->
 
 
 @asynccontextmanager
-async def http_process(world: World, port: int) -> AsyncGenerator[None]:
+async def http_process(world: World, listening: socket.socket) -> AsyncGenerator[None]:
+    """A server on this socket, which stays the test's: whoever follows a killed one has the same port, and nobody can take it meanwhile."""
     ready_file(world).unlink(missing_ok=True)
-    running = await anyio.open_process([*command(world), str(port)], cwd=ROOT, stdin=None, stdout=None, stderr=None)
+    handle = listening.fileno()
+    running = await anyio.open_process([*command(world), str(handle)], cwd=ROOT, stdin=None, stdout=None, stderr=None, pass_fds=(handle,))
     try:
         await until(anyio.Path(ready_file(world)).exists)
         yield
@@ -158,14 +161,23 @@ async def http_process(world: World, port: int) -> AsyncGenerator[None]:
 
 async def test_a_retry_after_a_restart_finds_its_child_and_starts_no_second(tmp_path: Path) -> None:
     world = team_world(tmp_path)
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
     results: list[CallToolResult] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        await restarted_under_a_client(world, listening, results)
+    store = world.store()
+    sessions = await store.sessions(LOCAL.key)
+    await store.close()
+    assert [state_of(result) for result in results] == ["completed"]
+    assert sorted(session.agent for session in sessions) == ["build", "lead", "writer"]
+    assert (world.workspace / "out.txt").read_text() == "hello"
+
+
+async def restarted_under_a_client(world: World, listening: socket.socket, results: list[CallToolResult]) -> None:
     async with anyio.create_task_group() as group:
         again = anyio.Event()
 
         async def restarted() -> None:
-            async with http_process(world, port):
+            async with http_process(world, listening):
                 again.set()
                 await anyio.sleep_forever()
 
@@ -175,16 +187,14 @@ async def test_a_retry_after_a_restart_finds_its_child_and_starts_no_second(tmp_
             await again.wait()
 
         person = Person(after(restart, decides("allow_once")))
-        async with http_process(world, port), client_of(f"http://127.0.0.1:{port}/mcp", "2026-07-28", person) as client:
-            with anyio.fail_after(20):
+        async with http_process(world, listening), client_of(address(listening), "2026-07-28", person) as client:
+            with anyio.fail_after(2 * LONG):
                 results.append(await client.call_tool("task", errand("lead")))
         group.cancel_scope.cancel()
-    store = world.store()
-    sessions = await store.sessions(LOCAL.key)
-    await store.close()
-    assert [state_of(result) for result in results] == ["completed"]
-    assert sorted(session.agent for session in sessions) == ["build", "lead", "writer"]
-    assert (world.workspace / "out.txt").read_text() == "hello"
+
+
+def address(listening: socket.socket) -> str:
+    return f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
 
 
 async def test_two_servers_on_one_store_never_act_twice(tmp_path: Path) -> None:
@@ -225,19 +235,21 @@ async def test_a_prompt_answered_through_one_server_wakes_the_other(era: Era, tm
 
 async def test_a_clients_own_call_that_was_running_at_kill_9_is_not_run_again_by_a_retry(tmp_path: Path) -> None:
     world = make_world(tmp_path, files={"count.sh": COUNT})
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
     person = Person(decides("allow_session"))
-    url = f"http://127.0.0.1:{port}/mcp"
 
     async def begun() -> bool:
         return counted(world) > 0
 
-    async with http_process(world, port), client_of(url, "2026-07-28", person) as client, anyio.create_task_group() as group:
-        group.start_soon(lambda: client.call_tool("bash", {"command": "sh count.sh"}))
-        await until(begun)
-        kill(world)
-        group.cancel_scope.cancel()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        async with (
+            http_process(world, listening),
+            client_of(address(listening), "2026-07-28", person) as client,
+            anyio.create_task_group() as group,
+        ):
+            group.start_soon(lambda: client.call_tool("bash", {"command": "sh count.sh"}))
+            await until(begun)
+            kill(world)
+            group.cancel_scope.cancel()
     store = world.store()
     (root,) = await store.sessions(LOCAL.key)
     async with connect(world, NEAR, limits=short_leases) as second:
@@ -245,8 +257,8 @@ async def test_a_clients_own_call_that_was_running_at_kill_9_is_not_run_again_by
         (decided,) = [event for event in await second.audit() if event.kind == "decision" and event.action is Action.ALLOW]
         desk = second.parts.desk
         call_id = await desk.rejoin(root, decided.ref)
-        with anyio.fail_after(10):
-            settled = await desk.settle(root, call_id, seconds=5)
+        with anyio.fail_after(LONG):
+            settled = await desk.settle(root, call_id, seconds=LONG)
         await desk.detach(call_id)
     await store.close()
     (world.workspace / "go").touch()
@@ -265,7 +277,7 @@ async def test_at_end_of_file_the_server_exits_and_its_runs_go_on_with_the_next(
     async def gone() -> bool:
         return not await anyio.Path(f"/proc/{pid}").exists()
 
-    await until(gone, seconds=5)
+    await until(gone)
     store = world.store()
     run = await store.latest_run(content_of(started)["task_id"])
     await store.close()
@@ -283,7 +295,7 @@ async def test_a_client_that_dies_in_mid_prompt_leaves_the_prompt_open(tmp_path:
     with suppress(MCPError, ExceptionGroup):
         async with process(world, era="2025-11-25", person=person) as first, anyio.create_task_group() as group:
             group.start_soon(lambda: first.call("task", **errand("lead")))
-            with anyio.fail_after(15):
+            with anyio.fail_after(LONG):
                 await person.sees_a_form()
             group.cancel_scope.cancel()
     store = world.store()

@@ -5,19 +5,18 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp_types import CallToolResult
 
 from mcp_server.principal import LOCAL
+from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice
 from mcp_server.settings.values import Flags
-from tests.behaviour.stories import LONG, NEAR, answer_all, bounded, calls, content_of, each_era, errand, says, write
+from tests.behaviour.stories import NEAR, answer_all, bounded, calls, content_of, each_era, errand, leaving_soon, says, until_told, write
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
+from tests.bounds import LONG
 from tests.protocol.connect import Cell, Person, accepts, decides
 
 TOUCH: dict[str, Any] = {"command": "touch mark", "description": "Makes a mark"}
 SOON = {"limits": {"task_wait": 0.3}}
-PATIENT = {"limits": {"task_wait": 3}}
-"""Long enough that a call which was allowed is done within it on a machine with other things to do: one that is left is taken back."""
 
 
 async def wrote(connected: Connected, path: str = "a.txt", content: str = "x") -> str:
@@ -40,9 +39,10 @@ async def test_a_clients_own_write_asks_and_happens_when_allowed(cell: Cell, tmp
 
 @each_era
 async def test_without_forms_the_same_call_again_continues_and_a_later_one_asks_anew(cell: Cell, tmp_path: Path) -> None:
-    world = make_world(tmp_path, settings=PATIENT)
-    async with connect(world, cell) as connected:
-        waiting = await until_it_waits(connected, "bash", TOUCH)
+    world, timing = make_world(tmp_path), Timing()
+    async with connect(world, cell, timing=timing) as connected:
+        with leaving_soon(timing):
+            waiting = await until_told(connected, "bash", **TOUCH)
         (prompt,) = await connected.open_prompts()
         assert f"remit approvals approve {prompt.id}" in text_of(waiting)
         assert "make the same call again" in text_of(waiting)
@@ -59,14 +59,6 @@ async def test_without_forms_the_same_call_again_continues_and_a_later_one_asks_
             (second,) = await connected.open_prompts()
             assert second.id != prompt.id
             group.cancel_scope.cancel()
-
-
-async def until_it_waits(connected: Connected, tool: str, arguments: dict[str, Any]) -> CallToolResult:
-    """Make the call, again where its time was up before it was even decided: a busy machine may take long to read the first line."""
-    with anyio.fail_after(LONG):
-        while "is not done yet" in text_of(told := await connected.call(tool, **arguments)):
-            pass
-    return told
 
 
 async def test_calls_of_one_digest_share_a_prompt_and_once_covers_exactly_those(tmp_path: Path) -> None:
@@ -176,7 +168,7 @@ async def test_a_session_tells_who_it_is_and_what_stands(tmp_path: Path) -> None
 async def test_three_calls_at_once_of_one_client_are_each_answered(tmp_path: Path) -> None:
     world = make_world(tmp_path)
     async with connect(world, NEAR, person=Person(decides("allow_once"))) as connected:
-        with anyio.fail_after(15):
+        with anyio.fail_after(LONG):
             async with anyio.create_task_group() as group:
                 for name in "abc":
                     group.start_soon(wrote, connected, name)
@@ -186,9 +178,9 @@ async def test_three_calls_at_once_of_one_client_are_each_answered(tmp_path: Pat
 async def test_a_deny_of_a_prompt_from_elsewhere_is_the_persons_too(tmp_path: Path) -> None:
     world = make_world(tmp_path, settings=SOON)
     async with connect(world, NEAR) as connected:
-        await until_it_waits(connected, *write())
+        await until_told(connected, "write", **write()[1])
         await answer_all(connected.store, await connected.open_prompts(), Choice.DENY)
-        assert (await bounded(connected.call("write", **write()[1]))).is_error
+        assert (await until_told(connected, "write", **write()[1])).is_error
     assert not exists(world, "out.txt")
 
 

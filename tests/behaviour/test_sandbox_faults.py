@@ -20,7 +20,7 @@ EDITS = Flags(mode="acceptEdits")
 def git(world: World, *words: str) -> None:
     who = {f"GIT_{role}_{part}": "a" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
     environment = {"PATH": os.environ["PATH"], "HOME": str(world.places.home), **who}
-    subprocess.run(["git", *words], cwd=world.workspace, check=True, timeout=60, env=environment)
+    subprocess.run(["git", *words], cwd=world.workspace, check=True, timeout=180, env=environment)
 
 
 @pytest.fixture

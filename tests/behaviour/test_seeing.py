@@ -5,13 +5,16 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import pytest
 from click.testing import CliRunner
 
+from mcp_server.cli import cancel
 from mcp_server.cli.main import remit
 from mcp_server.principal import LOCAL
 from mcp_server.records import PromptState, RunState
 from tests.behaviour.stories import NEAR, at_rest, bounded, content_of, errand, state_of, team_world, until_ended
 from tests.behaviour.world import World, connect
+from tests.bounds import LONG
 
 
 def at_a_terminal(world: World) -> Mapping[str, str]:
@@ -25,7 +28,10 @@ async def remits(world: World, *words: str) -> str:
     return ended.output
 
 
-async def test_a_running_tree_is_seen_with_what_it_waits_for_and_ended_from_a_terminal(tmp_path: Path) -> None:
+async def test_a_running_tree_is_seen_with_what_it_waits_for_and_ended_from_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cancel, "WAIT", LONG)
     world = team_world(tmp_path)
     async with connect(world, NEAR) as connected:
         started = await bounded(connected.call("task", **errand("lead", background=True)))

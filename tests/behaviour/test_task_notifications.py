@@ -7,8 +7,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import MISSING_REQUIRED_CLIENT_CAPABILITY
 
-from tests.behaviour.stories import LONG, errand, team_world, until
+from tests.behaviour.stories import errand, team_world, until
 from tests.behaviour.world import connect
+from tests.bounds import LONG
 from tests.protocol.connect import TRANSPORTS, Cell, Person, stares
 from tests.protocol.task_client import KnowsTasks, TaskUser, accepts
 

@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,11 +16,14 @@ from mcp_types import CallToolResult
 from mcp_server.policy.values import CallId
 from mcp_server.principal import LOCAL
 from mcp_server.records import PromptState
+from mcp_server.sessions.deployment import Limits
 from mcp_server.sessions.promises import MOST
+from mcp_server.store.protocol import LONGEST_LEASE
 from tests.behaviour.server_process import pid_file
-from tests.behaviour.stories import LONG, PATH, answer_all, calls, closed_prompt, errand, release, says, team_world, until, write
+from tests.behaviour.stories import PATH, answer_all, calls, closed_prompt, errand, release, says, team_world, until, write
 from tests.behaviour.world import Connected, World, connect, make_world
 from tests.behaviour.world import text_of as shown_in
+from tests.bounds import LONG
 from tests.protocol.connect import TRANSPORTS, Cell, Person, client_of, command, stares
 from tests.protocol.task_client import Created, KnowsTasks, TaskUser, accepts, asked, text_of
 
@@ -32,12 +35,19 @@ AT_WORK = {"limits": {"task_wait": 1}, "permission": {"bash": "allow", "edit": "
 each_new_cell = pytest.mark.parametrize("cell", [Cell(transport=transport, era="2026-07-28") for transport in TRANSPORTS], ids=str)
 
 
+def long_leases(limits: Limits) -> Limits:
+    """Nobody is taken for dead within the time of a test."""
+    return replace(limits, lease_seconds=LONGEST_LEASE)
+
+
 @asynccontextmanager
-async def using(world: World, cell: Cell = NEW, *, forms: bool = True) -> AsyncGenerator[tuple[TaskUser, Connected]]:
+async def using(
+    world: World, cell: Cell = NEW, *, forms: bool = True, limits: Callable[[Limits], Limits] = lambda limits: limits
+) -> AsyncGenerator[tuple[TaskUser, Connected]]:
     """A client that knows tasks. `forms`: it shows forms too, though in a task none is ever sent to it."""
     person = Person(stares) if forms else None
-    with anyio.fail_after(3 * LONG):
-        async with connect(world, cell, person=person, extensions=[KnowsTasks()]) as connected:
+    with anyio.fail_after(4 * LONG):
+        async with connect(world, cell, person=person, extensions=[KnowsTasks()], limits=limits) as connected:
             yield TaskUser(client=connected.client), connected
     assert person is None or person.forms == []
 
@@ -273,6 +283,10 @@ async def test_two_servers_on_one_store_see_one_task(tmp_path: Path) -> None:
     assert (world.workspace / "out.txt").read_text() == "hello"
 
 
+async def nothing_runs(connected: Connected) -> bool:
+    return await connected.store.unfinished_runs() == ()
+
+
 # ---- cancelling -----------------------------------------------------------------------------------
 
 
@@ -286,7 +300,7 @@ async def test_a_cancelled_task_ends_with_its_whole_tree(tmp_path: Path) -> None
         assert (task["status"], "result" in task) == ("cancelled", False)
         assert await user.cancel(task_id) == {"resultType": "complete"}
         await closed_prompt(connected.store, PromptState.WITHDRAWN)
-        assert await connected.store.unfinished_runs() == ()
+        await until(lambda: nothing_runs(connected))
     assert not (world.workspace / "out.txt").exists()
 
 
@@ -363,7 +377,7 @@ async def test_a_storm_of_cancels_ends_each_task_once(tmp_path: Path) -> None:
                 for task_id in tasks:
                     group.start_soon(user.cancel, task_id)
         assert {(await user.until_over(task_id))["status"] for task_id in tasks} == {"cancelled"}
-        assert await connected.store.unfinished_runs() == ()
+        await until(lambda: nothing_runs(connected))
         ends = [
             event for event in await connected.audit() if event.kind == "outcome" and event.tool == "task" and len(event.session_path) == 1
         ]
@@ -394,6 +408,7 @@ async def test_a_call_whose_server_was_killed_at_work_has_an_unknown_outcome_and
         with suppress(MCPError, BaseExceptionGroup):  # the client tells that its server is gone
             async with client_of(server, "2026-07-28", None, extensions=[KnowsTasks()]) as client:
                 task_ids.append(await TaskUser(client=client).task("bash", command="sh work.sh"))
+                await until(anyio.Path(world.workspace / "done").exists)
                 os.kill(int(pid_file(world).read_text()), signal.SIGKILL)
                 await TaskUser(client=client).get(task_ids[0])
         async with client_of(server, "2026-07-28", None, extensions=[KnowsTasks()]) as client:
@@ -405,11 +420,11 @@ async def test_a_call_whose_server_was_killed_at_work_has_an_unknown_outcome_and
 
 async def test_a_call_at_work_when_its_server_ends_is_told_as_interrupted_by_the_next_at_once(tmp_path: Path) -> None:
     world = make_world(tmp_path, script={}, settings=AT_WORK, files={"work.sh": "echo once >> done\nsleep 60\n"})
-    async with using(world) as (user, _):
+    async with using(world, limits=long_leases) as (user, _):
         task_id = await user.task("bash", command="sh work.sh")
-    async with using(world) as (user, connected):
-        assert connected.parts is not None
-        with anyio.fail_after(connected.parts.deployment.limits.lease_seconds / 2):
+        await until(anyio.Path(world.workspace / "done").exists)
+    async with using(world) as (user, _):
+        with anyio.fail_after(LONG):  # a fraction of the lease
             assert "interrupted, outcome unknown" in text_of(await user.until_over(task_id))
 
 

@@ -29,6 +29,7 @@ from mcp_server.settings.values import Flags
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
 from mcp_server.telemetry.base import SILENT, Telemetry
+from tests.bounds import LONG
 from tests.protocol.connect import Cell, Person, connected
 
 LOOK = 0.01
@@ -117,7 +118,7 @@ class Connected:
 
     async def open_prompts(self, count: int = 1) -> tuple[Prompt, ...]:
         """Wait until so many prompts are open."""
-        with anyio.fail_after(15):
+        with anyio.fail_after(LONG):
             while True:
                 found = await self.store.prompts(state=PromptState.OPEN)
                 if len(found) >= count:

@@ -1,7 +1,8 @@
 """A minimal host of MCP Apps: a page that keeps the protocol of frames, before a real client of a real server."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping
+import time
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +17,7 @@ from playwright.async_api import Frame, FrameLocator, Page
 from mcp_server.protocol.apps import ADDRESS
 from tests.app.panel_user import RendersApps
 from tests.behaviour.world import Connected, World, connect
+from tests.bounds import LONG
 from tests.browser.windows import Scheme, Windows
 from tests.protocol.connect import Cell
 
@@ -98,10 +100,18 @@ class Host:
 
 
 @asynccontextmanager
-async def hosting(world: World, cell: Cell, windows: Windows, *, theme: Scheme = "light", policy: bool = True) -> AsyncGenerator[Host]:
+async def hosting(
+    world: World,
+    cell: Cell,
+    windows: Windows,
+    *,
+    theme: Scheme = "light",
+    policy: bool = True,
+    clock: Callable[[], float] = time.time,
+) -> AsyncGenerator[Host]:
     """A host before a server. It shows no forms. Without `policy`, a test may put scripts of its own into the panel."""
-    with anyio.fail_after(90):
-        async with connect(world, cell, extensions=[RendersApps()]) as connected:
+    with anyio.fail_after(4 * LONG):
+        async with connect(world, cell, extensions=[RendersApps()], clock=clock) as connected:
             page = await windows.blank(policy=policy)
             async with anyio.create_task_group() as group:
                 host = Host(page=page, connected=connected, group=group)

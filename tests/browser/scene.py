@@ -12,6 +12,7 @@ import anyio
 from mcp_server.records import ApprovalSubject, Choice, Prompt, PromptState
 from tests.behaviour.stories import NEAR, bounded, calls, errand, says, send
 from tests.behaviour.world import LOOK, connect, make_world
+from tests.bounds import LONG
 from tests.gateway.browsing import Browser, Site, site
 
 AGENTS = {
@@ -118,7 +119,7 @@ async def staged(folder: Path) -> AsyncGenerator[Stage]:
 
 async def _open(served: Site, tool: str) -> Prompt:
     """The open prompt about a call of this tool, once there is one."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(LONG):
         while True:
             for prompt in await served.store.prompts(state=PromptState.OPEN):
                 if isinstance(prompt.subject, ApprovalSubject) and prompt.subject.tool == tool:

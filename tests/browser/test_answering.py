@@ -1,6 +1,7 @@
 """A child asks, a person answers in a browser, and the child goes on: the whole server, with a scripted model."""
 
-from collections.abc import AsyncGenerator, Awaitable
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from mcp_server.records import Choice
 from tests.behaviour.stories import (
     NEAR,
     PATH,
+    Settable,
     answer_all,
     bounded,
     closed_prompt,
@@ -45,9 +47,9 @@ class Scene:
 
 
 @asynccontextmanager
-async def staged(folder: Path, *, person: Person | None = None, **settings: object) -> AsyncGenerator[Scene]:
-    world = team_world(folder, settings=settings)
-    async with connect(world, NEAR, person=person) as connected, site(world.places.state) as served:
+async def staged(folder: Path, *, person: Person | None = None, clock: Callable[[], float] = time.time) -> AsyncGenerator[Scene]:
+    world = team_world(folder)
+    async with connect(world, NEAR, person=person, clock=clock) as connected, site(world.places.state) as served:
         yield Scene(world=world, connected=connected, served=served)
 
 
@@ -116,14 +118,16 @@ async def test_a_denial_with_words_reaches_the_child(windows: Windows, tmp_path:
 
 
 async def test_a_prompt_whose_time_is_up_says_so_and_has_no_button_left(windows: Windows, tmp_path: Path) -> None:
-    at_another_screen = Person()
-    async with staged(tmp_path, person=at_another_screen, limits={"prompt_deadline": 3}) as scene:
+    at_another_screen, clock = Person(), Settable()
+    async with staged(tmp_path, person=at_another_screen, clock=clock) as scene:
         at_another_screen.acts = [after(lambda: closed_prompt(scene.served.store), decides("allow_once"))]
         page = await windows.enter(scene.served)
         ended = Later(scene.connected.call("task", **errand("lead")))
         async with anyio.create_task_group() as group:
             group.start_soon(ended)
             await expect(only_card(page).get_by_role("button", name="Allow once")).to_be_visible()
+            await at_another_screen.sees_a_form()
+            clock.ahead = 1000.0
             await expect(only_card(page).locator("p.over")).to_contain_text("Nobody answered in time")
         assert await only_card(page).get_by_role("button").count() == 0
         assert refused_in(ended.result) == [(PATH, "write", "nobody answered in time")]

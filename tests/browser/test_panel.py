@@ -13,6 +13,7 @@ from tests.app.panel_user import ANSWER
 from tests.behaviour.stories import (
     NEAR,
     PATH,
+    Settable,
     answer_all,
     calls,
     each_era,
@@ -105,8 +106,11 @@ async def test_what_is_answered_elsewhere_loses_its_buttons_by_itself(windows: W
 
 
 async def test_what_nobody_answered_in_time_says_so(windows: Windows, tmp_path: Path) -> None:
-    async with hosting(team_world(tmp_path, settings={"limits": {"prompt_deadline": 1}}), NEAR, windows) as host:
+    clock = Settable()
+    async with hosting(team_world(tmp_path), NEAR, windows, clock=clock) as host:
         host.begin("task", **errand("lead"))
+        await expect(host.app.locator("article.card.open")).to_have_count(1)
+        clock.ahead = 1000.0
         await expect(host.app.locator("article.card.over")).to_contain_text("Nobody answered in time")
 
 

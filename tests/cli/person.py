@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-BOUND = 30.0
+BOUND = 120.0
 """Seconds for any one wait. Generous: it is reached only by what hangs."""
 
 TAKE_TERMINAL = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"

@@ -12,7 +12,8 @@ from mcp_server.store.console_address import console_address
 from tests.cli.kept import Kept
 from tests.cli.person import BOUND, REMIT, Person
 
-LINK = r"(http://127\.0\.0\.1:\d+/\S+/open\?token=\S+)"
+LINK = r"(http://127\.0\.0\.1:\d+/\S+/open\?token=\S+)\s"
+"""With what follows it: half a link may be there to read already."""
 
 
 def get(link: str) -> httpx2.Response:

@@ -165,7 +165,7 @@ def test_without_a_terminal_it_needs_yes(environment: Mapping[str, str], moved: 
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=180,
         check=False,
         start_new_session=True,
     )

@@ -16,7 +16,7 @@ MCPDO = ROOT / "build" / "inspector" / "node_modules" / ".bin" / "mcpdo"
 )
 def test_prompts_are_answered_in_both_protocol_versions() -> None:
     story = ROOT / "client_examples" / "inspector" / "answering.py"
-    told = subprocess.run([sys.executable, story], capture_output=True, text=True, timeout=300, check=False)
+    told = subprocess.run([sys.executable, story], capture_output=True, text=True, timeout=900, check=False)
     assert told.returncode == 0, told.stdout + told.stderr
     assert told.stdout.count("ok   ") == 4
     assert told.stdout.count("build › general wants to use edit") == 4

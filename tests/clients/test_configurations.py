@@ -21,7 +21,7 @@ from tests.cli.test_installing import PLACES
 from tests.clients.configurations import EVERY, EXAMPLES, PROGRAM, Example
 from tests.protocol.connect import Person, decides
 
-BOUND = 60.0
+BOUND = 240.0
 MODEL = ("--model", "scripted:script.yaml")
 ERRAND = {"description": "Tidy the notes", "prompt": "Take what is done off notes.txt.", "subagent_type": "general"}
 

@@ -20,7 +20,7 @@ SCRIPTS = Path(sys.executable).parent
 NODE = SCRIPTS / "node"
 INSPECTOR = ROOT / "build" / "inspector" / "node_modules" / ".bin" / "mcp-inspector"
 
-BOUND = 90.0
+BOUND = 240.0
 """Seconds for one run of it. Starting Node and the server takes about two."""
 
 TOOL_ERROR = 5

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(sys.executable).parent
 MCPDO = ROOT / "build" / "inspector" / "node_modules" / ".bin" / "mcpdo"
 
-BOUND = 120.0
+BOUND = 240.0
 """Seconds for one command, and for a task to come to its end. A command takes about one."""
 
 pytestmark = pytest.mark.skipif(

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.person import REMIT
 from tests.clients.configurations import EXAMPLES, ROOT
 
-BOUND = 90.0
+BOUND = 240.0
 NODE = Path(sys.executable).with_name("node")
 MODULES = ROOT / "build" / "typescript" / "node_modules"
 

@@ -97,7 +97,7 @@ def test_every_snippet_of_data_can_be_read(snippet: Snippet) -> None:
 def test_every_line_of_shell_parses(snippet: Snippet) -> None:
     typed = snippet.text if snippet.kind == "sh" else "\n".join(line[2:] for line in snippet.text.splitlines() if line.startswith("$ "))
     assert typed.strip()
-    ended = subprocess.run(["bash", "-n"], input=typed, capture_output=True, text=True, timeout=30, check=False)
+    ended = subprocess.run(["bash", "-n"], input=typed, capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
 
 

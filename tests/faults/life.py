@@ -33,7 +33,7 @@ LEASE = 1.0
 LOOK = 0.01
 """Seconds between two looks of the client."""
 
-LONGEST = 60.0
+LONGEST = 120.0
 """Seconds that one life may take."""
 
 

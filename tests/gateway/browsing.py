@@ -18,8 +18,9 @@ from mcp_server.principal import LOCAL
 from mcp_server.records import AuditEvent, Choice, Prompt
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
+from tests.bounds import LONG
 
-BOUND = 20.0
+BOUND = LONG
 
 
 @dataclass(slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from mcp_types import CallToolResult
 from mcp_server.records import Choice, PromptState
 from tests.behaviour.stories import PATH, bounded, calls, content_of, errand, says, state_of, team_world, until_ended, write
 from tests.behaviour.world import connect, make_world
+from tests.bounds import LONG
 from tests.cli.kept import Kept
 from tests.gateway.browsing import Browser, site, words_of
 from tests.gateway.conftest import put
@@ -30,7 +31,7 @@ async def opened(browser: Browser) -> AsyncGenerator[list[str]]:
 async def test_a_new_prompt_and_its_end_arrive_by_themselves(kept: Kept) -> None:
     async with site(kept.folder) as served:
         browser = await served.browser()
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             async with aclosing(opened(browser)) as told:
                 assert await anext(told) == []
                 prompt = await put(kept)
@@ -42,7 +43,7 @@ async def test_a_new_prompt_and_its_end_arrive_by_themselves(kept: Kept) -> None
 async def test_the_stream_ends_with_the_visit(kept: Kept) -> None:
     async with site(kept.folder) as served:
         browser = await served.browser()
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             async with aclosing(opened(browser)) as told:
                 assert await anext(told) == []
                 for cookie in browser.client.cookies.jar:
@@ -57,7 +58,7 @@ async def test_a_client_that_cannot_ask_completes_a_task_of_three_approvals(cell
     async with connect(world, cell) as connected, site(world.places.state) as served:
         browser = await served.browser()
         started = await bounded(connected.call("task", **errand("lead", background=True)))
-        with anyio.fail_after(30):
+        with anyio.fail_after(LONG):
             async with aclosing(opened(browser)) as told:
                 answered: set[str] = set()
                 async for ids in told:

@@ -70,6 +70,7 @@ async def openai_server(*answers: Response) -> AsyncGenerator[OpenAIServer]:
     """A server on a free port of this machine, until the block is left."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # whoever comes before the server runs is kept waiting, not turned away
         server = OpenAIServer(answers=list(answers), base_url=f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
         app = Starlette(routes=[Route("/v1/chat/completions", server.complete, methods=["POST"])])
         running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))

@@ -15,6 +15,7 @@ from mcp_server.sessions.models.names import ProviderModel, ScriptedModel, parse
 from mcp_server.sessions.models.provider import DIRECT, DirectTurn, ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.models.scrub import scrubbed
+from tests.bounds import LONG
 from tests.models.transcripts import request, stored, task
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +59,7 @@ async def test_a_relative_script_is_taken_from_the_base_folder_and_an_absolute_o
     (tmp_path / "inside").mkdir()
     (tmp_path / "inside" / "a.yaml").write_text("explore: [{text: here}]")
     for model in ("scripted:inside/a.yaml", f"scripted:{tmp_path}/inside/a.yaml"):
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             turn = await backends(tmp_path).turn(request(stored([task()]), model=model))
         assert turn.text == "here"
     with pytest.raises(ScriptFault, match="cannot be read"):
@@ -120,7 +121,7 @@ def test_a_key_does_not_show_where_an_endpoint_or_a_back_end_is_printed(tmp_path
 
 
 async def test_a_provider_that_nobody_knows_needs_an_address(tmp_path: Path) -> None:
-    with anyio.fail_after(30), pytest.raises(ModelNotConfigured, match=r"provider `nowhere` .* give it a `base_url`"):
+    with anyio.fail_after(LONG), pytest.raises(ModelNotConfigured, match=r"provider `nowhere` .* give it a `base_url`"):
         await backends(tmp_path).turn(request(stored([task()]), model="nowhere:small"))
 
 
@@ -128,7 +129,7 @@ async def test_a_provider_whose_library_is_missing_names_the_extra(tmp_path: Pat
     made = backends(tmp_path, MISTRAL_API_KEY="k-12345678")
     with pytest.raises(ModelNotConfigured, match=r"not installed: install the package `pydantic-ai-slim\[mistral\]`"):
         made.check("mistral:small", "build")
-    with anyio.fail_after(30), pytest.raises(ModelNotConfigured, match="provider `mistral` needs a library that is not installed"):
+    with anyio.fail_after(LONG), pytest.raises(ModelNotConfigured, match="provider `mistral` needs a library that is not installed"):
         await made.turn(request(stored([task()]), model="mistral:small"))
 
 
@@ -143,7 +144,7 @@ def test_what_is_configured_passes_the_check(tmp_path: Path) -> None:
 
 def test_the_providers_library_is_not_loaded_before_a_turn_needs_it() -> None:
     code = "import sys, mcp_server.sessions.models.backends; print([m for m in sys.modules if m.startswith(('pydantic_ai', 'openai'))])"
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=180, check=True)
     assert out.stdout.strip() == "[]"
 
 
@@ -156,6 +157,7 @@ from mcp_server.errors import ModelNotConfigured
 from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
+from tests.bounds import LONG
 from tests.models.transcripts import request, stored, task
 
 made = Backends(scripted=ScriptedBackend(base=Path()), provider=ProviderBackend(environment={"ANTHROPIC_API_KEY": "k-12345678"}))
@@ -167,7 +169,7 @@ except ModelNotConfigured as error:
 
 
 def test_without_the_library_of_providers_a_turn_says_what_to_install() -> None:
-    out = subprocess.run([sys.executable, "-c", WITHOUT_LIBRARY], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT)
+    out = subprocess.run([sys.executable, "-c", WITHOUT_LIBRARY], capture_output=True, text=True, timeout=180, check=True, cwd=ROOT)
     assert out.stdout.strip() == ("provider `anthropic` needs a library that is not installed: install the extra `anthropic` of Remit")
 
 

@@ -18,6 +18,7 @@ from mcp_server.sessions.models.history import messages_of
 from mcp_server.sessions.models.names import ProviderModel
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
+from tests.bounds import LONG
 from tests.models.openai_server import OpenAIServer, calls_answer, error_answer, openai_server, text_answer
 from tests.models.transcripts import call, ended, request, said, stored, task
 
@@ -47,7 +48,7 @@ def backends(base_url: str, *, pauses: Pauses | None = None, environment: Mappin
 
 
 async def ask(server: OpenAIServer, asked: TurnRequest, **more: Any) -> ModelTurn:
-    with anyio.fail_after(30):
+    with anyio.fail_after(LONG):
         return await backends(server.base_url, **more).turn(asked)
 
 
@@ -327,7 +328,7 @@ async def test_a_provider_that_cannot_be_reached_is_named_with_its_address() -> 
     async with openai_server() as server:
         gone = server.base_url
     pauses = Pauses()
-    with anyio.fail_after(30), pytest.raises(ProviderFailed) as failed:
+    with anyio.fail_after(LONG), pytest.raises(ProviderFailed) as failed:
         await backends(gone, pauses=pauses).turn(first())
     assert f"cannot be reached at {gone}" in str(failed.value)
     assert len(pauses.seconds) == 2
@@ -340,11 +341,13 @@ async def test_an_answer_that_is_no_completion_is_a_failure() -> None:
 
 
 async def test_a_silent_provider_is_given_up_after_the_bound_of_a_try() -> None:
+    pauses = Pauses()
     async with openai_server() as server:
         server.silent = True
         with pytest.raises(ProviderFailed, match=r"no answer in time \(tried 2 times\)"):
-            await ask(server, first(), tries=2, try_seconds=0.05)
-    assert len(server.bodies) == 2
+            await ask(server, first(), pauses=pauses, tries=2, try_seconds=0.05)
+    assert len(pauses.seconds) == 1
+    assert len(server.bodies) <= 2, "a try may be over before it has come through"
 
 
 async def test_a_silent_provider_is_given_up_after_the_bound_of_the_turn() -> None:
@@ -357,7 +360,7 @@ async def test_a_silent_provider_is_given_up_after_the_bound_of_the_turn() -> No
 async def test_cancelling_a_turn_ends_its_request() -> None:
     async with openai_server() as server:
         server.silent = True
-        with anyio.fail_after(10):
+        with anyio.fail_after(LONG):
             async with anyio.create_task_group() as group:
                 group.start_soon(backends(server.base_url).turn, first())
                 await server.asked.wait()
@@ -386,7 +389,7 @@ async def test_ollama_is_reached_at_the_address_its_variable_names_without_a_key
     async with openai_server(text_answer("ok")) as server:
         provider = ProviderBackend(environment={"OLLAMA_BASE_URL": server.base_url})
         both = Backends(scripted=ScriptedBackend(base=Path()), provider=provider)
-        with anyio.fail_after(30):
+        with anyio.fail_after(LONG):
             turn = await both.turn(request(stored([task()]), model="ollama:llama3.2:3b"))
     assert turn.text == "ok"
     assert server.bodies[0]["model"] == "llama3.2:3b"
@@ -403,6 +406,6 @@ async def test_a_key_is_not_sent_to_another_address_unless_the_configuration_nam
             assert endpoint.key is None
             if name in ("openai", "lab"):
                 both = Backends(scripted=ScriptedBackend(base=Path()), provider=provider)
-                with anyio.fail_after(30):
+                with anyio.fail_after(LONG):
                     await both.turn(request(stored([task()]), model=f"{name}:small"))
                 assert KEY not in json.dumps(server.headers)

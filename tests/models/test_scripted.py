@@ -9,6 +9,7 @@ from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.events import Events
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
+from tests.bounds import LONG
 from tests.models.transcripts import call, ended, request, said, stored, task
 
 
@@ -23,7 +24,7 @@ class Bench:
         self.backends = Backends(scripted=scripted, provider=ProviderBackend(environment={}))
 
     async def turn(self, *transcript: StoredEntry, agent: str = "explore", model: str = "scripted:story.yaml") -> ModelTurn:
-        with anyio.fail_after(30):
+        with anyio.fail_after(LONG):
             return await self.backends.turn(request(transcript, model=model, agent=agent))
 
     async def fault(self, *transcript: StoredEntry, agent: str = "explore") -> str:
@@ -140,7 +141,7 @@ async def test_a_turn_is_held_until_the_event_is_released_in_the_process(tmp_pat
     async def ask() -> None:
         turns.append(await bench.turn(*stored([task()])))
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(LONG):
         async with anyio.create_task_group() as group:
             for _ in range(3):
                 group.start_soon(ask)
@@ -152,7 +153,7 @@ async def test_a_turn_is_held_until_the_event_is_released_in_the_process(tmp_pat
 
 async def test_a_turn_is_held_until_the_file_beside_the_script_is_there(tmp_path: Path) -> None:
     bench = Bench(tmp_path, HELD)
-    with anyio.fail_after(20):
+    with anyio.fail_after(LONG):
         async with anyio.create_task_group() as group:
             group.start_soon(bench.turn, *stored([task()]))
             await bench.events.held("go")

@@ -18,6 +18,7 @@ from mcp_server.sessions.models.base import MALFORMED, TurnRequest
 from mcp_server.sessions.models.endpoints import ProviderConfig, ProviderLimits
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
+from tests.bounds import LONG
 from tests.models.transcripts import ended, request, stored, task
 from tests.models.wire_forms import (
     FORMS,
@@ -58,7 +59,7 @@ async def ask(server: WireServer, form: Form, asked: TurnRequest, pauses: Pauses
     provider = ProviderBackend(
         providers={form.provider: config}, environment={"LAB_KEY": KEY}, limits=ProviderLimits(), pause=pauses or Pauses()
     )
-    with anyio.fail_after(30):
+    with anyio.fail_after(LONG):
         return await Backends(scripted=ScriptedBackend(base=Path()), provider=provider).turn(asked)
 
 

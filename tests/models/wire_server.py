@@ -38,6 +38,7 @@ async def wire_server(*answers: Response) -> AsyncGenerator[WireServer]:
     """A server on a free port of this machine, until the block is left."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
+        listening.listen()  # whoever comes before the server runs is kept waiting, not turned away
         server = WireServer(answers=list(answers), address=f"http://127.0.0.1:{listening.getsockname()[1]}")
         app = Starlette(routes=[Route("/{path:path}", server.answer, methods=["POST"])])
         running = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="off", timeout_graceful_shutdown=1))

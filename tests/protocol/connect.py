@@ -18,6 +18,7 @@ from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
 
 from mcp_server.protocol.http import PATH, http_app, listen
 from mcp_server.protocol.lines import Line
+from tests.bounds import LONG
 
 ROOT = Path(__file__).parents[2]
 
@@ -130,7 +131,7 @@ def client_of(
         elicitation_callback=person,
         message_handler=heard,
         extensions=extensions,
-        read_timeout_seconds=20,
+        read_timeout_seconds=2 * LONG,
     )
 
 

@@ -21,6 +21,7 @@ from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
 from mcp_server.protocol.tasks_wire import IDENTIFIER
+from tests.bounds import LONG
 
 LOOK = 0.02
 """Seconds between two looks: a test has no person's patience to spare."""
@@ -138,7 +139,7 @@ class TaskUser:
 
     async def until(self, task_id: str, *statuses: str) -> dict[str, Any]:
         """Poll until it has one of these statuses. Bound it."""
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             while True:
                 task = await self.get(task_id)
                 if task["status"] in statuses:
@@ -148,7 +149,7 @@ class TaskUser:
 
     async def until_another(self, task_id: str, known: Mapping[str, Any]) -> dict[str, Any]:
         """Poll until it shows prompts, and none of those that are known."""
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             while True:
                 shown = asked(await self.until(task_id, "input_required"))
                 if shown.keys().isdisjoint(known):

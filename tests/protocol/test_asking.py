@@ -7,6 +7,7 @@ import pytest
 from mcp.client.client import Client
 from mcp_types import CallToolResult
 
+from tests.bounds import LONG
 from tests.protocol.cells import playing
 from tests.protocol.connect import (
     Act,
@@ -32,7 +33,7 @@ HUMAN = 5.0
 
 
 async def play(client: Client, scene: str) -> CallToolResult:
-    with anyio.fail_after(20):
+    with anyio.fail_after(LONG):
         return await client.call_tool("task", {"scene": scene})
 
 
@@ -152,7 +153,7 @@ async def test_a_client_without_forms_is_told_who_is_waited_for_and_how_to_go_on
 async def test_a_prompt_orphaned_by_a_cancelled_call_is_shown_again_by_the_next(cell: Cell) -> None:
     person = Person(stares, decides("allow_once"))
     async with playing(cell, person) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             async with anyio.create_task_group() as group:
                 group.start_soon(client.call_tool, "task", {"scene": "ask"})
                 await person.sees_a_form()
@@ -172,7 +173,7 @@ async def test_a_background_prompt_rides_on_task_status_alone(cell: Cell) -> Non
         assert (started.structured_content or {})["state"] == "running"
         await client.call_tool("read", {"filePath": "a.txt"})
         assert person.forms == [], "an unrelated tool asks nothing"
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             result = await client.call_tool("task_status", {"task_id": "call_1"})
     assert len(person.forms) == 1
     assert "allow_once" in text_of(result.content)
@@ -197,7 +198,7 @@ async def test_three_calls_at_once_wait_for_one_another_on_the_wire_and_all_end(
         texts.append(text_of((await client.call_tool(name, arguments)).content))
 
     async with playing(cell, person) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             async with anyio.create_task_group() as group:
                 group.start_soon(call, "bash", dict[str, Any]())
                 group.start_soon(call, "task", {"scene": "ask"})
@@ -250,7 +251,7 @@ async def test_a_call_taken_back_and_made_again_at_once_is_the_same_call(cell: C
     async with scripted_front(tools()) as front:
         front.unwinding = 200
         async with connected(cell, server=lambda: scripted_server(front), command_line=(), person=person) as client:
-            with anyio.fail_after(20):
+            with anyio.fail_after(LONG):
                 async with anyio.create_task_group() as group:
                     group.start_soon(client.call_tool, "task", {"scene": "ask"})
                     await person.sees_a_form()

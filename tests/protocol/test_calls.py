@@ -4,6 +4,7 @@ import anyio
 import pytest
 from mcp_types import ImageContent
 
+from tests.bounds import LONG
 from tests.protocol.cells import playing
 from tests.protocol.connect import Cell, each_cell, each_near_cell, text_of
 from tests.protocol.scripts import PIXEL
@@ -12,7 +13,7 @@ from tests.protocol.scripts import PIXEL
 @each_cell
 async def test_a_call_that_is_done_gives_its_text(cell: Cell) -> None:
     async with playing(cell) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             result = await client.call_tool("read", {"filePath": "a.txt"})
             refused = await client.call_tool("edit", {"filePath": "a.txt"})
             tools = (await client.list_tools()).tools
@@ -24,7 +25,7 @@ async def test_a_call_that_is_done_gives_its_text(cell: Cell) -> None:
 @each_near_cell
 async def test_an_image_comes_as_an_image(cell: Cell) -> None:
     async with playing(cell) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             result = await client.call_tool("read", {"filePath": "a.png"})
     assert result.content == [ImageContent(type="image", data=PIXEL, mime_type="image/png")]
 
@@ -43,7 +44,7 @@ async def test_a_call_that_makes_no_sense_is_told_so_without_its_values(
     cell: Cell, tool: str, arguments: dict[str, object], text: str | None
 ) -> None:
     async with playing(cell) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             result = await client.call_tool(tool, arguments)
     assert result.is_error
     told = text_of(result.content)
@@ -58,7 +59,7 @@ async def test_a_call_that_makes_no_sense_is_told_so_without_its_values(
 @each_near_cell
 async def test_a_failed_call_keeps_its_structure_and_is_an_error(cell: Cell) -> None:
     async with playing(cell) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             result = await client.call_tool("task", {"scene": "crash"})
     assert (text_of(result.content), result.is_error) == ("the provider failed", True)
     assert result.structured_content == {"id": "call_1", "state": "error", "refused": []}
@@ -67,7 +68,7 @@ async def test_a_failed_call_keeps_its_structure_and_is_an_error(cell: Cell) -> 
 @each_near_cell
 async def test_a_structure_that_misses_its_own_schema_loses_no_text_and_is_no_success(cell: Cell) -> None:
     async with playing(cell) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             result = await client.call_tool("task", {"scene": "misfit"})
     assert (text_of(result.content), result.is_error, result.structured_content) == ("done", True, None)
 
@@ -75,7 +76,7 @@ async def test_a_structure_that_misses_its_own_schema_loses_no_text_and_is_no_su
 @each_near_cell
 async def test_a_long_call_answers_running_and_the_same_call_again_continues_it(cell: Cell) -> None:
     async with playing(cell, patience=0.0) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             first = await client.call_tool("task", {"scene": "never"})
             second = await client.call_tool("task", {"scene": "never"})
     assert not first.is_error
@@ -93,7 +94,7 @@ async def test_progress_with_a_message_is_sent_to_who_asked_for_it(cell: Cell) -
             enough.set()
 
     async with playing(cell, progress_every=0.01) as client:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             async with anyio.create_task_group() as group:
 
                 async def call() -> None:

@@ -7,6 +7,7 @@ import anyio
 from mcp.server.lowlevel.server import Server
 
 from mcp_server.protocol.lines import Line
+from tests.bounds import LONG
 from tests.protocol.connect import Cell, Person, client_of, decides, each_near_cell, served_http, stares
 from tests.protocol.scripted_front import ScriptedFront, scripted_front
 from tests.protocol.scripted_server import scripted_server
@@ -27,7 +28,7 @@ async def target_of(cell: Cell, front: ScriptedFront) -> AsyncGenerator[Server[L
 @each_near_cell
 async def test_each_connection_has_its_root_but_from_2026_on_over_http(cell: Cell) -> None:
     async with scripted_front(tools()) as front, target_of(cell, front) as target:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             for _ in range(2):
                 async with client_of(target, cell.era, None) as client:
                     await client.list_tools()
@@ -44,7 +45,7 @@ async def test_each_connection_has_its_root_but_from_2026_on_over_http(cell: Cel
 @each_near_cell
 async def test_a_connection_that_only_lists_opens_no_root(cell: Cell) -> None:
     async with scripted_front(tools()) as front, target_of(cell, front) as target:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             async with client_of(target, cell.era, None) as client:
                 await client.list_tools()
     assert front.roots == {}
@@ -53,7 +54,7 @@ async def test_a_connection_that_only_lists_opens_no_root(cell: Cell) -> None:
 @each_near_cell
 async def test_a_client_that_dies_in_mid_prompt_leaves_the_prompt_for_the_next(cell: Cell) -> None:
     async with scripted_front(tools()) as front, target_of(cell, front) as target:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             person = Person(stares)
             async with anyio.create_task_group() as group:
 
@@ -75,7 +76,7 @@ async def test_a_client_that_dies_in_mid_prompt_leaves_the_prompt_for_the_next(c
 @each_near_cell
 async def test_a_cancelled_request_detaches_and_its_call_goes_on(cell: Cell) -> None:
     async with scripted_front(tools()) as front, target_of(cell, front) as target:
-        with anyio.fail_after(20):
+        with anyio.fail_after(LONG):
             async with client_of(target, cell.era, None) as client:
                 async with anyio.create_task_group() as group:
                     group.start_soon(client.call_tool, "task", {"scene": "never"})

@@ -12,6 +12,7 @@ from mcp_server.errors import NoSuchHandle
 from mcp_server.protocol.asking_rounds import RoundState, read_state
 from mcp_server.protocol.server import build_server
 from mcp_server.records import PromptId
+from tests.bounds import LONG
 from tests.protocol.connect import Person, client_of, stares, text_of
 from tests.protocol.scripted_front import ScriptedFront, scripted_front
 from tests.protocol.scripted_server import CALLER, KEY, scripted_server
@@ -26,7 +27,7 @@ def modern(front: ScriptedFront) -> Client:
 
 
 async def call(client: Client, scene: str, responses: InputResponses | None = None, state: str | None = None) -> Any:
-    with anyio.fail_after(10):
+    with anyio.fail_after(LONG):
         return await client.session.call_tool(
             "task", {"scene": scene}, input_responses=responses, request_state=state, allow_input_required=True
         )

@@ -20,8 +20,9 @@ from mcp_server.protocol.timing import Timing
 from mcp_server.records import CallEnded, Ending
 from mcp_server.sessions.front import Caller
 from mcp_server.sessions.promised import Promised
-from tests.behaviour.stories import LONG, content_of, errand, team_world
+from tests.behaviour.stories import content_of, errand, team_world
 from tests.behaviour.world import Connected, World, connect
+from tests.bounds import LONG
 from tests.protocol.connect import Cell, Person, client_of, decides, each_cell, served_http, stares
 from tests.protocol.task_client import Anything, Cancel, Created, Get, KnowsTasks, TaskParams, TaskUser, Update, UpdateParams, asked
 

@@ -27,7 +27,7 @@ def _gone() -> str:
 def test_what_a_server_left_that_is_gone_is_ended_and_nothing_else() -> None:
     with _started(_gone()) as orphan, _started(mark_of("call")) as ours, _started("not a mark of ours") as other:
         assert end_orphans(NAME) == 1
-        assert orphan.wait(timeout=20) == -signal.SIGKILL
+        assert orphan.wait(timeout=120) == -signal.SIGKILL
         assert (ours.poll(), other.poll()) == (None, None)
         ours.kill()
         other.kill()

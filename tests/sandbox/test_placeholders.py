@@ -36,7 +36,7 @@ def _holder(tmp_path: Path, *paths: Path) -> subprocess.Popen[bytes]:
 
 def _ended(process: subprocess.Popen[bytes]) -> None:
     with process:
-        process.communicate(b".", timeout=30)
+        process.communicate(b".", timeout=120)
 
 
 def test_a_placeholder_is_there_for_the_life_of_one_command(placeholders: Placeholders, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_what_a_crash_left_is_taken_away_by_the_next_start(placeholders: Placeho
     assert placeholders.sweep() == ()
     with other:
         other.kill()
-        other.wait(timeout=30)
+        other.wait(timeout=120)
     assert path.is_dir()
     assert placeholders.sweep() == (str(path),)
     assert not path.exists()

@@ -10,8 +10,9 @@ from starlette.responses import Response
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import LOCAL
 from mcp_server.records import ModelTurn
-from tests.behaviour.stories import LONG, NEAR, agent, bounded, content_of, errand
+from tests.behaviour.stories import NEAR, agent, bounded, content_of, errand
 from tests.behaviour.world import LOOK, Connected, World, connect, make_world
+from tests.bounds import LONG
 from tests.models.wire_forms import OUT, PLAIN, READ, WRITTEN, Anthropic, Compatible, Form, Given, OpenAIChat
 from tests.models.wire_server import WireServer, wire_server
 

@@ -4,6 +4,7 @@ import anyio
 import pytest
 
 from mcp_server.sessions.turnstile import Turnstile
+from tests.bounds import LONG
 
 
 class Work:
@@ -27,7 +28,7 @@ class Work:
 
 async def test_no_more_are_inside_at_once_than_there_are_places() -> None:
     work = Work(3)
-    with anyio.fail_after(10):
+    with anyio.fail_after(LONG):
         async with anyio.create_task_group() as group:
             for number in range(20):
                 group.start_soon(work, f"tree {number % 4}")
@@ -39,7 +40,7 @@ async def test_no_more_are_inside_at_once_than_there_are_places() -> None:
 
 async def test_a_tree_with_one_waits_for_no_more_than_one_of_each_other_tree() -> None:
     work = Work(1)
-    with anyio.fail_after(10):
+    with anyio.fail_after(LONG):
         async with anyio.create_task_group() as group:
             for _ in range(50):
                 group.start_soon(work, "large")
@@ -54,7 +55,7 @@ async def test_a_tree_with_one_waits_for_no_more_than_one_of_each_other_tree() -
 
 async def test_one_who_gives_up_while_waiting_leaves_no_place_taken() -> None:
     work = Work(1)
-    with anyio.fail_after(10):
+    with anyio.fail_after(LONG):
         async with anyio.create_task_group() as group:
             group.start_soon(work, "a")
             await anyio.wait_all_tasks_blocked()
@@ -77,7 +78,7 @@ async def test_one_who_gives_up_as_it_is_let_in_passes_its_place_on() -> None:
         async with turnstile.place("b"):
             inside.set()
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(LONG):
         async with anyio.create_task_group() as group:
             with anyio.CancelScope() as scope:
                 async with turnstile.place("a"):

@@ -131,6 +131,6 @@ def test_words_that_are_certain_are_those_that_bash_sees(lines: list[str]) -> No
     script = "show() { printf '%s\\0' \"$@\"; printf '\\0\\n'; }\n" + "".join(
         f"show {line}\n" for line in lines if certain_words(line) is not None
     )
-    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, timeout=20, env={"PATH": os.environ["PATH"]}, check=True)
+    done = subprocess.run(["bash", "--norc", "-c", script], capture_output=True, timeout=120, env={"PATH": os.environ["PATH"]}, check=True)
     seen = [tuple(part.split("\0")[:-1]) for part in done.stdout.decode().split("\0\n")[:-1]]
     assert seen == [words for _, words in certain]

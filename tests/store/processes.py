@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-BOUND = 60
+BOUND = 180
 """Seconds. Starting Python takes most of it on a loaded machine; nothing here takes more than a few."""
 
 Worker = subprocess.Popen[str]

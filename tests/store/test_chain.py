@@ -10,6 +10,7 @@ from mcp_server.store.proof import Proof
 from mcp_server.store.schema import MIGRATIONS
 from mcp_server.store.seals import SealFile
 from mcp_server.store.sqlite import SqliteStore, open_store
+from tests.bounds import LONG
 from tests.store.samples import NASTY, a_run, a_session, an_event
 from tests.store.schemas import ask
 
@@ -26,7 +27,7 @@ async def test_events_of_several_handles_at_once_are_chained_and_proven(folder: 
             if step == 5:
                 await store.seal_audit()
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(LONG):
         async with anyio.create_task_group() as tasks:
             for name, store in enumerate(stores):
                 tasks.start_soon(write, store, name)

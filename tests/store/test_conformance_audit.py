@@ -1,6 +1,7 @@
 import anyio
 
 from mcp_server.store.protocol import StoredAudit
+from tests.bounds import LONG
 from tests.store.conformance import Handles
 from tests.store.samples import NASTY, PRINCIPAL, STRANGER, a_session, an_event
 
@@ -54,7 +55,7 @@ async def test_tasks_that_write_at_once_leave_no_gap_and_no_event_out(handles: H
         for step in range(5):
             await store.audit((an_event(ROOT, f"{name}.{step}"), an_event(ROOT, f"{name}.{step}b")))
 
-    with anyio.fail_after(20):
+    with anyio.fail_after(LONG):
         async with anyio.create_task_group() as tasks:
             for name in range(10):
                 tasks.start_soon(write, name)

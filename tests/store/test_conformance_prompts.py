@@ -7,6 +7,7 @@ from mcp_server.errors import StoreError
 from mcp_server.policy.values import CallId, Reach
 from mcp_server.policy.verdicts import RulingId
 from mcp_server.records import Prompt, PromptId, PromptState, Question, QuestionOption, QuestionSubject
+from tests.bounds import LONG
 from tests.store.conformance import Handles
 from tests.store.samples import NASTY, PRINCIPAL, STRANGER, a_prompt, a_ruling, a_session, an_answer, an_event
 
@@ -150,7 +151,7 @@ async def test_of_many_tasks_that_close_one_prompt_exactly_one_wins(handles: Han
         if await store.close_prompt(prompt.id, PromptState.ANSWERED, answer=an_answer(words=name), events=(an_event(ROOT, name),)):
             won.append(name)
 
-    with anyio.fail_after(10):
+    with anyio.fail_after(LONG):
         async with anyio.create_task_group() as tasks:
             for place in range(20):
                 tasks.start_soon(close, str(place))

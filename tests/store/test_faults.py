@@ -17,6 +17,7 @@ from mcp_server.policy.verdicts import SessionId
 from mcp_server.store import faults
 from mcp_server.store.connection import Database
 from mcp_server.store.sqlite import SqliteStore, open_store
+from tests.bounds import LONG
 from tests.store.processes import finish, let_go, worker
 from tests.store.samples import PRINCIPAL, a_run, a_session, an_event
 from tests.store.schemas import ask, filled
@@ -33,7 +34,7 @@ async def test_a_database_that_stays_locked_is_reported_after_the_bound_and_noth
     await filled(path)
     store = open_store(path, wait_seconds=0.05)
     with worker("hold", path) as holder:
-        with anyio.fail_after(10), pytest.raises(StoreLocked, match=r"more than 0\.05 s.*Nothing was written.*end it"):
+        with anyio.fail_after(LONG), pytest.raises(StoreLocked, match=r"more than 0\.05 s.*Nothing was written.*end it"):
             await store.audit((an_event(),))
         assert len(await store.audit_log()) == 1
         finish(holder)
@@ -52,7 +53,7 @@ async def test_waiting_for_a_lock_holds_up_nobody_else_and_ends_with_it(folder: 
         await store.audit((an_event(outcome="patient"),))
         written.set()
 
-    with worker("hold", path) as holder, anyio.fail_after(30):
+    with worker("hold", path) as holder, anyio.fail_after(LONG):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(write)
             for _ in range(20):  # turns of the loop, taken while the writer waits
@@ -197,7 +198,7 @@ def small_disk(folder: Path) -> tuple[str, ...]:
     if unshare is not None:
         alone = (unshare, "-m") if os.geteuid() == 0 else (unshare, "-rm")
         mounted = (*alone, "sh", "-c", 'mount -t tmpfs -o size=600k,mode=0700 none "$0" && exec "$@"', str(folder))
-        if subprocess.run([*mounted, "true"], capture_output=True, check=False, timeout=30).returncode == 0:
+        if subprocess.run([*mounted, "true"], capture_output=True, check=False, timeout=120).returncode == 0:
             return mounted
     pytest.skip("needs `unshare` and the right to mount a small disk")
 

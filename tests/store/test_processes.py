@@ -10,7 +10,7 @@ from mcp_server.policy.values import Reach
 from mcp_server.records import TaskGiven
 from mcp_server.store.schema import MIGRATIONS
 from mcp_server.store.sqlite import SqliteStore, open_store
-from tests.store.processes import finish, let_go, worker
+from tests.store.processes import BOUND, finish, let_go, worker
 from tests.store.samples import PRINCIPAL, a_prompt, a_ruling, a_run, a_session, an_event
 from tests.store.schemas import NEXT, ask, filled
 
@@ -125,7 +125,7 @@ async def test_a_process_killed_while_it_writes_loses_nothing_it_had_written(fol
         said = [process.stdout.readline() for _ in range(after)]
         process.send_signal(signal.SIGKILL)
         said += process.stdout.readlines()
-        assert process.wait(30) == -signal.SIGKILL
+        assert process.wait(BOUND) == -signal.SIGKILL
     acknowledged = [int(line) for line in said if line.endswith("\n")]
 
     again = open_store(folder / "remit.db")
@@ -144,7 +144,7 @@ async def test_a_process_killed_with_the_lock_in_its_hands_holds_nobody_up(folde
     store = await with_root(folder / "remit.db")
     with worker("hold", folder / "remit.db") as process:
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait(BOUND)
         await store.audit((an_event(ROOT),))
     assert len(await store.audit_log()) == 1
     await store.close()
@@ -160,7 +160,7 @@ async def test_processes_killed_while_they_write_and_sign_leave_an_audit_that_is
             assert process.stdout is not None
             assert len([process.stdout.readline() for _ in range(after)]) == after
             process.send_signal(signal.SIGKILL)
-            assert process.wait(30) == -signal.SIGKILL
+            assert process.wait(BOUND) == -signal.SIGKILL
     store = open_store(folder / "remit.db")
     proof = await store.prove_audit()
     assert (proof.findings, proof.writers) == ((), 2)

@@ -24,6 +24,9 @@ from tests.store.schemas import NEXT
 ROOT = a_session()
 NOBODY = 65534
 
+PATIENCE = 120.0
+"""Seconds for the lock, where several contend for it all the time and any of them may be held up by a busy machine."""
+
 
 def say(text: object) -> None:
     sys.stdout.write(f"{text}\n")
@@ -116,7 +119,7 @@ TASKS: dict[str, Callable[[SqliteStore, str], Awaitable[None]]] = {
 
 
 async def work(task: str, path: Path, name: str) -> None:
-    store = open_store(path)
+    store = open_store(path, wait_seconds=PATIENCE)
     wait_for_go()
     await TASKS[task](store, name)
     await store.close()
@@ -125,7 +128,7 @@ async def work(task: str, path: Path, name: str) -> None:
 async def start(path: Path) -> None:
     """Open a store that is not there yet, at the same time as others."""
     wait_for_go()
-    store = open_store(path)
+    store = open_store(path, wait_seconds=PATIENCE)
     say(len(await store.sessions(PRINCIPAL)))
     await store.audit((an_event(),))
     await store.close()
@@ -134,7 +137,7 @@ async def start(path: Path) -> None:
 def migrate(path: Path) -> None:
     """Open a store that is one version behind, at the same time as others."""
     wait_for_go()
-    Database(path, migrations=NEXT).close()
+    Database(path, wait_seconds=PATIENCE, migrations=NEXT).close()
     say("open")
 
 

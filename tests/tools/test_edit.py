@@ -10,6 +10,7 @@ from mcp_server.tools.edit import EditTool
 from mcp_server.tools.read import ReadTool
 from mcp_server.tools.replacement import LARGEST
 from mcp_server.tools.write import WriteTool
+from tests.bounds import LONG
 from tests.tools.lending import Lent
 
 READ, EDIT, WRITE = ReadTool(), EditTool(), WriteTool()
@@ -260,7 +261,7 @@ async def test_a_file_too_large_to_edit_is_refused(lent: Lent) -> None:
 
 async def test_a_named_pipe_is_not_written_to(lent: Lent) -> None:
     os.mkfifo(lent.workspace / "pipe")
-    with anyio.fail_after(5), pytest.raises(ToolFailure, match="a named pipe"):
+    with anyio.fail_after(LONG), pytest.raises(ToolFailure, match="a named pipe"):
         await lent.call(WRITE, filePath="pipe", content="x")
 
 

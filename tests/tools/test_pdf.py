@@ -7,6 +7,7 @@ from pypdf import PdfReader, PdfWriter
 from mcp_server.errors import ToolFailure
 from mcp_server.tools import pdf
 from mcp_server.tools.read import ReadTool
+from tests.bounds import LONG
 from tests.tools.lending import Lent
 
 READ = ReadTool()
@@ -85,7 +86,7 @@ async def test_a_broken_document_is_told_as_such(lent: Lent, content: bytes) -> 
 
 async def test_a_document_that_unpacks_without_end_is_bounded(lent: Lent) -> None:
     lent.write("a.pdf", document(b"q Q " * 20_000_000))
-    with anyio.fail_after(60), open(lent.workspace / "a.pdf", "rb") as file, pytest.raises(ToolFailure) as refused:  # noqa: ASYNC230 - a small file of the test's own
+    with anyio.fail_after(LONG), open(lent.workspace / "a.pdf", "rb") as file, pytest.raises(ToolFailure) as refused:  # noqa: ASYNC230 - a small file of the test's own
         await pdf.read_pages(file.fileno(), "a.pdf", lent.context.environment, first=1, count=1, seconds=2)
     assert "a.pdf" in str(refused.value)
 

@@ -13,6 +13,7 @@ from mcp_server.tools.paths import locate
 from mcp_server.tools.read import ReadTool
 from mcp_server.tools.stamps import recall
 from mcp_server.tools.window import WHOLE
+from tests.bounds import LONG
 from tests.tools.lending import Lent, images_of, text_of
 
 READ = ReadTool()
@@ -135,14 +136,14 @@ async def test_an_image_too_large_to_show_is_refused(lent: Lent) -> None:
 async def test_a_huge_sparse_file_is_refused_at_once(lent: Lent) -> None:
     path = lent.write("huge.img")
     os.truncate(path, 1 << 40)
-    with anyio.fail_after(5), pytest.raises(ToolFailure, match=r"binary data, 1,099,511,627,776 bytes"):
+    with anyio.fail_after(LONG), pytest.raises(ToolFailure, match=r"binary data, 1,099,511,627,776 bytes"):
         await lent.call(READ, filePath="huge.img")
 
 
 async def test_the_start_of_a_huge_text_is_read_without_the_rest(lent: Lent) -> None:
     path = lent.write("huge.log", "line\n" * 4000)
     os.truncate(path, 1 << 40)
-    with anyio.fail_after(5):
+    with anyio.fail_after(LONG):
         text = await lent.text(READ, filePath="huge.log", limit=2)
     assert text == "1: line\n2: line\n\n(lines 1-2; go on with offset=3)"
 
@@ -150,7 +151,7 @@ async def test_the_start_of_a_huge_text_is_read_without_the_rest(lent: Lent) -> 
 async def test_a_place_far_down_a_large_text_is_found(lent: Lent) -> None:
     lent.write("large.txt", "0123456789abcde\n" * (WHOLE // 16 + 1000))
     last = WHOLE // 16 + 1000
-    with anyio.fail_after(20):
+    with anyio.fail_after(LONG):
         text = await lent.text(READ, filePath="large.txt", offset=last)
     assert text == f"{last}: 0123456789abcde\n\n(end of file, {last} lines)"
 
@@ -165,7 +166,7 @@ async def test_a_folder_is_refused_with_the_tool_for_it(lent: Lent) -> None:
 
 async def test_a_named_pipe_is_refused_without_waiting_for_a_writer(lent: Lent) -> None:
     os.mkfifo(lent.workspace / "pipe")
-    with anyio.fail_after(5), pytest.raises(ToolFailure, match="a named pipe"):
+    with anyio.fail_after(LONG), pytest.raises(ToolFailure, match="a named pipe"):
         await lent.call(READ, filePath="pipe")
 
 

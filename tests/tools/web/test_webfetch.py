@@ -18,6 +18,7 @@ from mcp_server.tools.web.hosts import read_private_host
 from mcp_server.tools.web.proxies import Proxies
 from mcp_server.tools.web.wires import Wires
 from mcp_server.tools.webfetch import WebFetchArguments, WebFetchTool
+from tests.bounds import LONG
 from tests.tools.lending import Lent, images_of, text_of
 from tests.tools.web.site import Answer, Everywhere, Names, Site, port_of, reply, says, serving
 
@@ -46,7 +47,7 @@ def permitting(lent: Lent, allowed: Callable[[str], bool]) -> None:
 
 
 async def _refusal(lent: Lent, tool: WebFetchTool, url: str, **more: object) -> str:
-    with pytest.raises(ToolFailure) as refused, anyio.fail_after(30):
+    with pytest.raises(ToolFailure) as refused, anyio.fail_after(LONG):
         await lent.call(tool, url=url, **more)
     return str(refused.value)
 
@@ -282,7 +283,7 @@ async def test_a_name_that_nobody_knows_is_told_in_words(lent: Lent) -> None:
 )
 async def test_hostile_html_is_bounded_and_its_text_is_told(lent: Lent, page: bytes) -> None:
     async with serving(says(reply(page, "text/html"))) as site:
-        with anyio.fail_after(60):
+        with anyio.fail_after(LONG):
             text = await lent.text(near(), url=site.url())
     assert "deep" in text
     assert len(text) < 10_000
