@@ -385,7 +385,7 @@ async def test_a_storm_of_cancels_ends_each_task_once(tmp_path: Path) -> None:
 
 
 async def test_past_the_bound_a_call_is_answered_as_to_a_client_that_knows_no_tasks(tmp_path: Path) -> None:
-    world = make_world(tmp_path, script={}, settings={"limits": {"task_wait": 1}})
+    world = make_world(tmp_path, script={})
     async with using(world) as (user, connected):
         task_id = await user.task("write", filePath="one.txt", content="hi")
         (one,) = await connected.store.promised_open(principal=LOCAL.key)
