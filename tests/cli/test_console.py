@@ -3,13 +3,15 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
 
 from mcp_server.store.console_address import console_address
-from tests.cli.kept import Kept
+from tests.cli.kept import APPROVAL, Kept
 from tests.cli.person import BOUND, REMIT, Person
 
 LINK = r"(http://127\.0\.0\.1:\d+/\S+/open\?token=\S+)\s"
@@ -49,7 +51,8 @@ def test_a_server_over_http_shows_the_console_too_and_ends_with_one_signal(
     workspace = tmp_path / "project"
     workspace.mkdir()
     kept.tree()
-    kept.prompt()
+    fresh = replace(kept.prompt_of(APPROVAL), created_at=time.time())  # the server lets one lapse that nobody was shown for a week
+    kept.use(lambda store: store.add_prompt(fresh))
     with Person(("serve", "--http", "127.0.0.1:0", "--console"), environment, workspace) as person:
         link = person.sees(LINK)[1]
         person.sees("Ctrl-C ends the server")
