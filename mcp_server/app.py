@@ -17,6 +17,8 @@ from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
 
 from mcp_server.errors import ConfigError, Fault, ToolFailure
+from mcp_server.gateway.callers import Callers
+from mcp_server.gateway.http import listen_for, serve_gateway
 from mcp_server.gateway.panel import Panels
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.apps import Panel
@@ -50,6 +52,7 @@ from mcp_server.sessions.sight import StoreSight
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolset.all import every_tool
 from mcp_server.sessions.watch import Watch
+from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.places import Places, private_folder
 from mcp_server.settings.schema import Retention, WebSearch
 from mcp_server.settings.values import Flags, Settings
@@ -85,6 +88,8 @@ class Running:
     """A process's parts while they run."""
 
     retention: Retention
+    gateway: Gateway | None
+    """None: over HTTP, this machine's own programs alone."""
     deployment: Deployment
     supervisor: Supervisor
     desk: Desk
@@ -228,14 +233,14 @@ def _wired(
     desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
     promised = PromiseDesk(deployment, supervisor, desk.book)
     forms = "elicitation" in settings.channels
-    caller = Caller(principal=LOCAL, workspace=workspace, agent=settings.agent)
+    caller_of = Callers(Caller(principal=LOCAL, workspace=workspace, agent=settings.agent), known_only=settings.gateway is not None)
     sight = StoreSight(deployment)
-    tasks = Tasks(desk, promised, caller_of=lambda _: caller, timing=timing, clock=deployment.clock, forms=forms)
-    looks = Looks(desk, sight, caller_of=lambda _: caller, timing=timing, sources=[TaskSource(tasks, sight)])
+    tasks = Tasks(desk, promised, caller_of=caller_of, timing=timing, clock=deployment.clock, forms=forms)
+    looks = Looks(desk, sight, caller_of=caller_of, timing=timing, sources=[TaskSource(tasks, sight)])
     server = build_server(
         desk,
         looks=looks,
-        caller_of=lambda _: caller,
+        caller_of=caller_of,
         keys=[key],
         version=importlib.metadata.version("remit"),
         tasks=tasks,
@@ -244,7 +249,14 @@ def _wired(
         forms=forms,
     )
     return Running(
-        retention=settings.retention, deployment=deployment, supervisor=supervisor, desk=desk, promised=promised, looks=looks, server=server
+        retention=settings.retention,
+        gateway=settings.gateway,
+        deployment=deployment,
+        supervisor=supervisor,
+        desk=desk,
+        promised=promised,
+        looks=looks,
+        server=server,
     )
 
 
@@ -351,10 +363,18 @@ def serve_to(
             async with anyio.create_task_group() as group:
                 if beside is not None:
                     group.start_soon(_next_to, beside, private_folder(places.state) / STORE_FILE, secrets_of(environment))
-                await serve_http(parts.server, listen(address.host, address.port), on_end=on_end, on_ready=_tell)
+                await _served_at(address, parts, on_end)
                 group.cancel_scope.cancel()
 
     anyio.run(serving)
+
+
+async def _served_at(address: Address, parts: Running, on_end: Callable[[], Coroutine[None, None, None]]) -> None:
+    if parts.gateway is None:
+        await serve_http(parts.server, listen(address.host, address.port), on_end=on_end, on_ready=_tell)
+        return
+    sock = listen_for(parts.gateway, address.host, address.port)
+    await serve_gateway(parts.server, parts.gateway, sock, on_end=on_end, on_ready=_tell)
 
 
 async def _next_to(beside: Callable[[Store], Coroutine[None, None, None]], file: Path, secrets: Sequence[str]) -> None:

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from mcp_server.settings.schema import AgentName, Block, ModelName, ModeWord, Seconds, ToolName, Written, key
+from mcp_server.settings.blocks import Block, key
+from mcp_server.settings.schema import AgentName, ModelName, ModeWord, Seconds, ToolName, Written
 from mcp_server.settings.vocabulary import Complaint, tool_meant
 
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")

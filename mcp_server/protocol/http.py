@@ -1,9 +1,10 @@
-"""Serving many clients over Streamable HTTP on this machine, both eras at once. There is no authentication yet: loopback only."""
+"""Serving many clients over Streamable HTTP, both eras at once. Without a gateway nobody says who they are: loopback only."""
 
 import ipaddress
 import os
 import socket
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 import anyio
 import structlog
@@ -25,7 +26,7 @@ _CONNECTIONS = 200
 _IDLE_SECONDS = 3600.0
 """A 2025-11-25 connection without any request or stream for so long is ended, and its root with it: its client has most likely
 died without a word. A living one gets a new connection."""
-_DRAIN_SECONDS = 2
+DRAIN_SECONDS = 2
 """For requests under way when the server ends; the calls behind them are stored anyway."""
 _ENDING_SECONDS = 3.0
 
@@ -53,7 +54,19 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         ConfigError: The address is not loopback, or is taken.
     """
-    address = _loopback(host)
+    address = address_of(host)
+    if address is None or not address.is_loopback:
+        problem = f"{host!r} is not a loopback address, and nobody would be asked who they are"
+        remedy = "use 127.0.0.1:PORT, or set up a gateway in the managed settings"
+        raise ConfigError((Fault(file="--http", line=None, problem=problem, remedy=remedy),))
+    return listen_at(address, port)
+
+
+Numbers = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def listen_at(address: Numbers, port: int) -> socket.socket:
+    """A listening socket, wherever that is. Raises `ConfigError` as `listen`."""
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -64,28 +77,24 @@ def listen(host: str, port: int) -> socket.socket:
         sock.listen(128)
     except OSError as error:
         sock.close()
-        fault = Fault(file="--http", line=None, problem=f"cannot listen on {host}:{port}: {error.strerror}", remedy="take another port")
+        fault = Fault(file="--http", line=None, problem=f"cannot listen on {address}:{port}: {error.strerror}", remedy="take another port")
         raise ConfigError((fault,)) from error
     return sock
 
 
-def _loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    # A name is not looked up: what `localhost` leads to is another file's say.
+def address_of(host: str) -> Numbers | None:
+    """The address that is written, `localhost` for 127.0.0.1. A name is not looked up: what it leads to is another file's say."""
     literal = "127.0.0.1" if host == "localhost" else host.strip("[]")
     try:
-        address = ipaddress.ip_address(literal)
+        return ipaddress.ip_address(literal)
     except ValueError:
-        address = None
-    if address is None or not address.is_loopback:
-        problem = f"{host!r} is not a loopback address, and there is no authentication yet"
-        raise ConfigError((Fault(file="--http", line=None, problem=problem, remedy="use 127.0.0.1:PORT"),))
-    return address
+        return None
 
 
 async def serve_http(
     server: Server[Line], sock: socket.socket, *, on_end: Callable[[], Awaitable[None]], on_ready: Callable[[str], None]
 ) -> None:
-    """Serve until SIGINT or SIGTERM.
+    """Serve on loopback until SIGINT or SIGTERM.
 
     Args:
         server: From `build_server`.
@@ -103,12 +112,26 @@ async def serve_http(
         access_log=False,
         server_header=False,
         ws="none",
-        timeout_graceful_shutdown=_DRAIN_SECONDS,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
     )
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}"
+    await serve_app(uvicorn.Server(config), sock, on_end=on_end, on_ready=lambda: on_ready(url))
+
+
+class Serves(Protocol):
+    """uvicorn's server, whatever it serves."""
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Until a signal."""
+        ...
+
+
+async def serve_app(serving: Serves, sock: socket.socket, *, on_end: Callable[[], Awaitable[None]], on_ready: Callable[[], None]) -> None:
+    """Serve on a socket until a signal, and end in order. As `serve_http`."""
     try:
         with sock, signals_held():
-            on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}{PATH}")
-            await uvicorn.Server(config).serve(sockets=[sock])
+            on_ready()
+            await serving.serve(sockets=[sock])
     finally:
         with anyio.move_on_after(_ENDING_SECONDS, shield=True) as scope:
             await on_end()

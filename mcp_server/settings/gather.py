@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcp_server.errors import Fault
+from mcp_server.settings.blocks import Source
 from mcp_server.settings.files import OWNER_REMEDY, decode, foreign, read_text
 from mcp_server.settings.folder import RemitFolder, read_folder
 from mcp_server.settings.places import Places
-from mcp_server.settings.schema import Source
 from mcp_server.settings.source import SourceFile, read_source
 from mcp_server.settings.trust import Trust, trust_of
 from mcp_server.settings.version_control import kept_out

@@ -12,9 +12,9 @@ from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode, Rule
 from mcp_server.settings.flags import read_flags
 from mcp_server.settings.gather import Found, gather
 from mcp_server.settings.guard import built_in_guard, guard_layer
-from mcp_server.settings.merge import Merged, lock_faults, merge, said_by
+from mcp_server.settings.merge import Merged, checked, lock_faults, merge, said_by
 from mcp_server.settings.places import Places
-from mcp_server.settings.schema import AgentSettings, SettingsFile
+from mcp_server.settings.schema import AgentSettings
 from mcp_server.settings.source import SourceFile
 from mcp_server.settings.values import AgentTuning, Flags, Settings, SourceRead
 
@@ -113,7 +113,7 @@ def _strictest(modes: Iterable[Mode | None]) -> Mode | None:
 
 
 def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, roots: _Roots, typed: tuple[Rule, ...]) -> Settings:
-    values = SettingsFile.model_validate(merged.values)
+    values = checked(merged)
     return Settings(
         commons=commons,
         command_line=typed,
@@ -139,6 +139,7 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         websearch=values.websearch,
         sandbox=values.sandbox,
         channels=tuple(values.channels),
+        gateway=values.gateway,
         origins=MappingProxyType(dict(merged.origins)),
         sources=tuple(
             SourceRead(source=file.source, file=file.document.file) for file in (*groups.managed, *groups.project, *groups.person)

@@ -8,19 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mcp_server.errors import Fault
-from mcp_server.settings.schema import (
-    AgentSettings,
-    AuditWish,
-    Block,
-    Budget,
-    Limits,
-    Retention,
-    Roles,
-    RulingLimits,
-    SettingsFile,
-    WebFetch,
-)
+from mcp_server.errors import ConfigError, Fault
+from mcp_server.settings.blocks import Block
+from mcp_server.settings.gateway import Gateway, gateway_faults
+from mcp_server.settings.schema import AgentSettings, AuditWish, Budget, Limits, Retention, Roles, RulingLimits, SettingsFile, WebFetch
 from mcp_server.settings.source import SourceFile
 
 Leaf = tuple[str, ...]
@@ -35,6 +26,7 @@ BLOCKS: Mapping[str, type[Block]] = {
     "rulings": RulingLimits,
     "audit": AuditWish,
     "webfetch": WebFetch,
+    "gateway": Gateway,
 }
 SHORTEST = frozenset({("rulings", "allow_expiry")})
 """Where what managed settings say is the most that anybody may say."""
@@ -103,6 +95,18 @@ def merge(sources: Sequence[Said], locks: Sequence[str]) -> Merged:
             won[leaf] = value
             origins[".".join(leaf)] = place.file if place.line is None else f"{place.file}:{place.line}"
     return Merged(values=_nested(won), origins=origins, notices=tuple(notices))
+
+
+def checked(merged: Merged) -> SettingsFile:
+    """The values that won as one whole.
+
+    Raises:
+        ConfigError: With what all sources together leave out.
+    """
+    values = SettingsFile.model_validate(merged.values)
+    if faults := gateway_faults(values.gateway, merged.origins):
+        raise ConfigError(faults)
+    return values
 
 
 def locking(leaf: Leaf, locks: Sequence[str]) -> str | None:

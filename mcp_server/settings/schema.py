@@ -4,20 +4,15 @@ Rules stay as they were written here (`Written`); `rules` reads them. Every key 
 """
 
 import re
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Literal, cast, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from mcp_server.policy.values import Mode
+from mcp_server.settings.blocks import EVERYWHERE, PERSONAL, SOURCES, Block, Source, key
+from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.vocabulary import tool_complaint
-
-Source = Literal["managed", "user", "local", "project", "cli"]
-"""Where a value is written. `local` and `project` lie in the workspace; only the first four are files."""
-
-SOURCES: tuple[Source, ...] = get_args(Source)
-PERSONAL: tuple[Source, ...] = ("managed", "user", "local")
-EVERYWHERE: tuple[Source, ...] = ("managed", "user", "local", "project")
 
 ACTION_SCHEMA: dict[str, object] = {"enum": ["allow", "ask", "deny"]}
 RULE_SCHEMA: dict[str, object] = {
@@ -116,18 +111,6 @@ def _each_once(names: list[ChannelName]) -> list[ChannelName]:
 
 
 ModeWord = Annotated[Mode, Field(strict=False)]
-
-
-class Block(BaseModel):
-    """One map of a file. Unknown keys are faults, and words are not turned into numbers."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-def key(default: object, says: str, *, example: object, sources: tuple[Source, ...] = ()) -> Any:  # the field's own type rules
-    """A field: its default, what it is, one example, and who may set it (empty: as the block around it)."""
-    extra: dict[str, Any] = {"sources": list(sources)} if sources else {}
-    return Field(default, description=says, examples=[example], json_schema_extra=extra)
 
 
 class Limits(Block):
@@ -352,6 +335,12 @@ class SettingsFile(Block):
         "Rules added to the built-in guard. An allow there only takes the guard's own word back.",
         example={"read": {"*/fixtures/.env": "allow"}},
         sources=PERSONAL,
+    )
+    gateway: Gateway | None = key(
+        None,
+        "Who may call over HTTP, and how they show who they are; absent: this machine's own programs alone, without a word.",
+        example={"url": "https://remit.example.org/mcp", "issuers": [{"issuer": "https://login.example.org"}]},
+        sources=("managed",),
     )
     lock: list[str] = key(
         [],

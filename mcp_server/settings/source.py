@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from mcp_server.errors import Fault
 from mcp_server.policy.values import Rule
+from mcp_server.settings.blocks import Source
 from mcp_server.settings.checking import check
 from mcp_server.settings.rules import Writer, read_rules
-from mcp_server.settings.schema import SettingsFile, Source, allowed_sources
+from mcp_server.settings.schema import SettingsFile, allowed_sources
 from mcp_server.settings.vocabulary import Complaint
 from mcp_server.strict_yaml import Document, Plain, read_yaml
 

@@ -10,7 +10,9 @@ from typing import Literal
 from mcp_server.errors import Fault
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Action, Mode, Rule
+from mcp_server.settings.blocks import Source
 from mcp_server.settings.folder import RemitFolder
+from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.schema import (
     AuditWish,
     Budget,
@@ -21,7 +23,6 @@ from mcp_server.settings.schema import (
     Roles,
     RulingLimits,
     SandboxWish,
-    Source,
     WebFetch,
     WebSearch,
 )
@@ -107,6 +108,8 @@ class Settings:
     sandbox: SandboxWish
     channels: tuple[ChannelName, ...]
     """By what prompts may be answered; never empty."""
+    gateway: Gateway | None
+    """None: HTTP is for this machine's own programs."""
     origins: Mapping[str, str]
     """Key, with dots, to `file:line` or flag, for single values that somebody set."""
     sources: tuple[SourceRead, ...]

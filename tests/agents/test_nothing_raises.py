@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from mcp_server.agents.front_matter import AgentFile, read_agent
 from mcp_server.agents.schema import FrontMatter
-from mcp_server.settings.schema import AgentSettings, Limits, SettingsFile, Source
+from mcp_server.settings.blocks import Source
+from mcp_server.settings.schema import AgentSettings, Limits, SettingsFile
 from mcp_server.settings.source import read_source
 
 WORDS = st.sampled_from(

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from mcp_server.agents.front_matter import AgentFile, read_agent
 from mcp_server.agents.reference import pages
 from mcp_server.agents.schema import FrontMatter
-from mcp_server.settings.schema import AgentSettings, Limits, Provider, Roles, RulingLimits, SettingsFile, Source, allowed_sources
+from mcp_server.settings.blocks import Source
+from mcp_server.settings.schema import AgentSettings, Limits, Provider, Roles, RulingLimits, SettingsFile, allowed_sources
 from mcp_server.settings.source import read_source
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference"

@@ -1,0 +1,51 @@
+"""All that is served at a gateway's address, as one ASGI application."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit
+
+from mcp.server.lowlevel.server import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from mcp_server.gateway.challenges import metadata, metadata_paths
+from mcp_server.gateway.door import Door, Hosts, Verifies
+from mcp_server.protocol.lines import Line
+from mcp_server.settings.gateway import Gateway
+
+IDLE_SECONDS = 3600.0
+"""As over loopback: a 2025-11-25 connection of which nothing was heard for so long is ended, and its root with it."""
+
+METADATA_HEADERS = {"cache-control": "max-age=3600", "access-control-allow-origin": "*"}
+"""It changes with a restart only, and holds nothing that a web page may not know."""
+
+
+def gateway_app(server: Server[Line], gateway: Gateway, authority: Verifies) -> ASGIApp:
+    """The application. Its lifespan is the SDK's own."""
+    url = gateway.url or ""
+    path = urlsplit(url).path
+    inner = server.streamable_http_app(
+        streamable_http_path=path,
+        max_request_body_size=gateway.limits.body_bytes,
+        session_idle_timeout=IDLE_SECONDS,
+        max_sessions=gateway.limits.sessions,
+        # Judged at the door, for every path alike.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+
+    async def described(_: Request) -> Response:
+        return JSONResponse(dict(metadata(gateway)), headers=METADATA_HEADERS)
+
+    told = [Route(place, described, methods=["GET"]) for place in metadata_paths(url)] if gateway.issuers else []
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
+        async with inner.router.lifespan_context(inner):
+            yield
+
+    app = Starlette(routes=[*told, Route(path, Door(inner, gateway, authority))], lifespan=lifespan)
+    return Hosts(app, gateway)

@@ -1,0 +1,47 @@
+"""Whose a request is, from what the door said of it."""
+
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from starlette.requests import Request as HttpRequest
+
+from mcp_server.errors import RemitError
+from mcp_server.gateway.door import VERIFIED
+from mcp_server.gateway.verified import Verified
+from mcp_server.protocol.lines import Line
+from mcp_server.sessions.front import Caller
+
+Request = ServerRequestContext[Line, Any]
+
+
+class NobodyKnown(RemitError):
+    """A request over HTTP that came past no door. It is not answered."""
+
+
+def verified_of(ctx: Request) -> Verified | None:
+    """What the request's token showed. None: it came by no door, over standard input or from this machine's own programs."""
+    request: HttpRequest | None = ctx.request
+    found = None if request is None else request.scope.get(VERIFIED)
+    return found if isinstance(found, Verified) else None
+
+
+class Callers:
+    """Who makes a request, asked anew for each."""
+
+    def __init__(self, local: Caller, *, known_only: bool) -> None:
+        """`known_only`: over HTTP nobody is served whose token was not checked."""
+        self._local = local
+        self._known_only = known_only
+
+    def __call__(self, ctx: Request) -> Caller:
+        """The caller.
+
+        Raises:
+            NobodyKnown: Nobody said who it is, and somebody had to.
+        """
+        verified = verified_of(ctx)
+        if verified is not None:
+            return Caller(principal=verified.principal, workspace=self._local.workspace, agent=self._local.agent)
+        if self._known_only and ctx.request is not None:
+            raise NobodyKnown("the request came past no door")
+        return self._local

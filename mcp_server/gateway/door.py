@@ -1,0 +1,141 @@
+"""The gateway's door: who may come in, from which page, with which token, and for what. Behind it is the SDK's own application.
+
+Nobody's body is read before they are known.
+"""
+
+from collections.abc import Awaitable, Callable, Collection
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import structlog
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.authentication import AuthCredentials
+from starlette.responses import PlainTextResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mcp_server.gateway.challenges import too_narrow, unknown
+from mcp_server.gateway.requests import Unfit, again, bearer_of, body_of, contradicted, has, header, named_by
+from mcp_server.gateway.verified import Refused, Verified
+from mcp_server.settings.gateway import Gateway
+
+log = structlog.get_logger("gateway")
+
+VERIFIED = "remit.verified"
+"""The key in an ASGI scope under which a `Verified` stands."""
+
+
+class Verifies(Protocol):
+    """Checks tokens."""
+
+    async def verify(self, token: str) -> Verified:
+        """Whose it is. Raises `Refused`."""
+        ...
+
+
+class Hosts:
+    """Lets requests for this address alone pass: a page in somebody's browser may have given its own name this machine's number."""
+
+    def __init__(self, app: ASGIApp, gateway: Gateway) -> None:
+        self._app = app
+        parts = urlsplit(gateway.url or "")
+        usual = {"https": 443, "http": 80}[parts.scheme]
+        own = (parts.netloc,) if parts.port is not None else (parts.netloc, f"{parts.netloc}:{usual}")
+        self._hosts = frozenset(own if gateway.hosts is None else gateway.hosts)
+        self._origins = frozenset((f"{parts.scheme}://{parts.netloc}",) if gateway.origins is None else gateway.origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI."""
+        if scope["type"] == "http" and (wrong := self._wrong(scope)) is not None:
+            log.warning("turned away", reason=wrong.reason, client=client_of(scope))
+            await PlainTextResponse(wrong.reason, wrong.status)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _wrong(self, scope: Scope) -> Unfit | None:
+        if (header(scope, "host") or "").lower() not in self._hosts:
+            return Unfit(status=421, reason="This host is not served here.")
+        if has(scope, "origin") and (header(scope, "origin") or "").lower() not in self._origins:
+            return Unfit(status=403, reason="Pages from there may not call.")
+        return None
+
+
+class Door:
+    """Lets known callers pass, and tells the application behind who they are."""
+
+    def __init__(self, app: ASGIApp, gateway: Gateway, authority: Verifies) -> None:
+        self._app = app
+        self._gateway = gateway
+        self._authority = authority
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI, for one path."""
+        verified = await self._known(scope)
+        if verified is None:
+            await unknown(self._gateway, token_given=has(scope, "authorization"))(scope, receive, send)
+            return
+        passes = await self._judged(scope, receive, verified)
+        if isinstance(passes, Response):
+            await passes(scope, receive, send)
+        elif passes is not None:
+            await self._app({**scope, **_named(verified)}, passes, send)
+
+    async def _known(self, scope: Scope) -> Verified | None:
+        token = bearer_of(scope)
+        if token is None:
+            return None
+        try:
+            return await self._authority.verify(token)
+        except Refused as error:
+            log.warning("a token was refused", reason=str(error), client=client_of(scope))
+        except Exception as error:
+            # Closed on every doubt. Without the error's own words, which may hold what was sent.
+            log.error("a token could not be checked", fault=type(error).__name__, client=client_of(scope))
+        return None
+
+    async def _judged(self, scope: Scope, receive: Receive, verified: Verified) -> Response | Callable[[], Awaitable[Message]] | None:
+        """What the application may read, or the answer in its place. None: nobody waits for one."""
+        if not self._reaches(verified, self._gateway.scopes.required):
+            return self._too_narrow(scope, verified, self._gateway.scopes.required)
+        if scope["method"] != "POST":
+            return receive
+        limits = self._gateway.limits
+        content = await body_of(receive, most=limits.body_bytes, seconds=limits.request_seconds)
+        if content is None:
+            return None
+        named = named_by(content) if isinstance(content, bytes) else content
+        if isinstance(named, Unfit) or isinstance(content, Unfit):
+            return PlainTextResponse(named.reason, named.status) if isinstance(named, Unfit) else None
+        if contradicted(scope, named):
+            return PlainTextResponse("The headers name something else than the request.", 400)
+        wanted = self._gateway.scopes.tools.get(named.name or "", []) if named.method == "tools/call" else []
+        if not self._reaches(verified, wanted):
+            return self._too_narrow(scope, verified, list(dict.fromkeys((*self._gateway.scopes.required, *wanted))))
+        return again(content, receive)
+
+    def _reaches(self, verified: Verified, scopes: Collection[str]) -> bool:
+        return verified.scopes.issuperset(scopes)
+
+    def _too_narrow(self, scope: Scope, verified: Verified, scopes: Collection[str]) -> Response:
+        log.info("a token does not reach so far", principal=verified.principal.key, needed=sorted(scopes), client=client_of(scope))
+        return too_narrow(self._gateway, scopes)
+
+
+def _named(verified: Verified) -> dict[str, object]:
+    """What stands in the scope behind the door. The SDK binds sessions and sealed states to its `user`; the token goes no further."""
+    principal = verified.principal
+    access = AccessToken(
+        token="",
+        client_id=principal.client,
+        scopes=sorted(verified.scopes),
+        subject=principal.subject,
+        claims={"iss": principal.issuer},
+        expires_at=None if verified.expires_at is None else int(verified.expires_at),
+    )
+    return {"user": AuthenticatedUser(access), "auth": AuthCredentials(access.scopes), VERIFIED: verified}
+
+
+def client_of(scope: Scope) -> str:
+    """Where a request comes from, for the log."""
+    client = scope.get("client")
+    return client[0] if client else ""

@@ -1,0 +1,70 @@
+"""Serving a gateway: on which addresses it may listen, how slow its clients may be, and its end."""
+
+import socket
+import time
+from collections.abc import Awaitable, Callable
+
+from anyio import to_thread
+from mcp.server.lowlevel.server import Server
+
+from mcp_server.errors import ConfigError, Fault
+from mcp_server.gateway.application import gateway_app
+from mcp_server.gateway.authority import Authority
+from mcp_server.gateway.fetching import Fetcher
+from mcp_server.gateway.jose import prepare
+from mcp_server.protocol.http import DRAIN_SECONDS, address_of, listen_at, serve_app
+from mcp_server.protocol.lines import Line
+from mcp_server.settings.gateway import Gateway
+
+
+def listen_for(gateway: Gateway, host: str, port: int) -> socket.socket:
+    """A listening socket. Tokens do not travel in the clear: off loopback there is TLS, here or at a proxy that settings name.
+
+    Raises:
+        ConfigError: There is neither, or the address cannot be listened on.
+    """
+    address = address_of(host)
+    if address is None:
+        problem = f"{host!r} is not an address"
+        raise ConfigError((Fault(file="--http", line=None, problem=problem, remedy="write a number: 127.0.0.1:PORT, 0.0.0.0:PORT"),))
+    if not address.is_loopback and gateway.tls is None and not gateway.trusted_proxies:
+        problem = f"on {address} tokens would travel in the clear"
+        remedy = "set `gateway.tls`, or `gateway.trusted_proxies` where a proxy in front ends TLS; or use 127.0.0.1:PORT"
+        raise ConfigError((Fault(file="--http", line=None, problem=problem, remedy=remedy),))
+    return listen_at(address, port)
+
+
+async def serve_gateway(
+    server: Server[Line],
+    gateway: Gateway,
+    sock: socket.socket,
+    *,
+    on_end: Callable[[], Awaitable[None]],
+    on_ready: Callable[[str], None],
+) -> None:
+    """Serve until SIGINT or SIGTERM. As `serve_http`; `on_ready` is told the address that clients are given."""
+    import uvicorn  # noqa: PLC0415 - heavy, and stdio needs none of it
+
+    await to_thread.run_sync(prepare)
+    fetcher = Fetcher()
+    try:
+        authority = Authority(gateway, fetcher, steady=time.monotonic)
+        app = gateway_app(server, gateway, authority)
+        config = uvicorn.Config(
+            app,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws="none",
+            http="h11",
+            h11_max_incomplete_event_size=gateway.limits.header_bytes,
+            limit_concurrency=gateway.limits.connections,
+            proxy_headers=bool(gateway.trusted_proxies),
+            forwarded_allow_ips=list(gateway.trusted_proxies),
+            timeout_graceful_shutdown=DRAIN_SECONDS,
+            ssl_certfile=None if gateway.tls is None else gateway.tls.certificate,
+            ssl_keyfile=None if gateway.tls is None else gateway.tls.private_key,
+        )
+        await serve_app(uvicorn.Server(config), sock, on_end=on_end, on_ready=lambda: on_ready(gateway.url or ""))
+    finally:
+        await fetcher.close()

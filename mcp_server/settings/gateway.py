@@ -1,0 +1,216 @@
+"""The setting `gateway`: one address for many people, and how each of them is known. The operator's alone."""
+
+import ipaddress
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, get_args
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import AfterValidator, Field, model_validator
+
+from mcp_server.errors import Fault
+from mcp_server.settings.blocks import Block, key
+from mcp_server.settings.vocabulary import tool_complaint
+
+Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+"""How an issuer may sign. Each has a public half: with a shared secret, whoever can check a token could make one."""
+
+ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
+USUAL: tuple[Algorithm, ...] = ("RS256", "PS256", "ES256", "ES384", "EdDSA")
+
+PATH = "/mcp"
+"""What the address of every gateway ends in."""
+
+_SCOPE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]{1,128}")
+"""RFC 6749, 3.3: it stands in quotes in a header."""
+
+_NAME = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
+
+
+def is_loopback(host: str) -> bool:
+    """Does it name this machine and no other?"""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _reached(text: str) -> SplitResult:
+    """An address that others may be told secrets at, or keys be fetched from."""
+    parts = urlsplit(text)
+    host = parts.hostname or ""
+    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))):
+        raise ValueError("is not an https address; write it whole, e.g. https://login.example.org (http for loopback alone)")
+    if parts.username or parts.password or parts.query or parts.fragment or "?" in text or "#" in text:
+        raise ValueError("holds a user, a password, a query or a fragment; remove it")
+    return parts
+
+
+def _address(text: str) -> str:
+    _reached(text)
+    return text
+
+
+def _canonical(text: str) -> str:
+    parts = _reached(text)
+    usual = {"https": ":443", "http": ":80"}[parts.scheme]
+    if not parts.path.endswith(PATH) or parts.netloc != parts.netloc.lower().removesuffix(usual) or not text.startswith(parts.scheme):
+        raise ValueError(
+            f"is not in its one form; end it in {PATH}, in small letters up to the path and without the usual port: "
+            "https://remit.example.org/mcp"
+        )
+    return text
+
+
+def _scope(text: str) -> str:
+    if not _SCOPE.fullmatch(text):
+        raise ValueError('is not a scope; use printable ASCII without space, " and \\, at most 128')
+    return text
+
+
+def _host(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise ValueError("is not what a Host header holds; write a name in small letters, with :port unless it is the usual one")
+    return text
+
+
+def _origin(text: str) -> str:
+    parts = urlsplit(text)
+    if parts.scheme not in {"http", "https"} or not parts.netloc or text != f"{parts.scheme}://{parts.netloc}".lower():
+        raise ValueError("is not an origin; write it without a path: https://tools.example.org")
+    return text
+
+
+def _network(text: str) -> str:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError as error:
+        raise ValueError("is not an address or a network; write 10.0.0.7 or 10.0.0.0/24") from error
+    return text
+
+
+def _tool(text: str) -> str:
+    complaint = tool_complaint(text)
+    if complaint is not None:
+        raise ValueError("; ".join(complaint))
+    return text
+
+
+Address = Annotated[str, AfterValidator(_address)]
+Scope = Annotated[str, AfterValidator(_scope)]
+
+
+class Introspection(Block):
+    """Where an issuer tells what an opaque token stands for (RFC 7662)."""
+
+    url: Address = key(..., "The issuer's introspection endpoint.", example="https://login.example.org/introspect")
+    client_id: Annotated[str, Field(min_length=1)] = key(..., "Who asks there.", example="remit")
+    client_secret_file: Annotated[str, Field(min_length=1)] = key(
+        ..., "A file that holds the secret of who asks, and nothing else.", example="/etc/remit/introspection-secret"
+    )
+
+
+class Issuer(Block):
+    """One authorization server whose tokens count."""
+
+    issuer: Address = key(..., "Its identifier, to the letter: what its tokens say in `iss`.", example="https://login.example.org")
+    audience: Annotated[str, Field(min_length=1)] | None = key(
+        None, "What `aud` must hold; absent: `url`.", example="https://remit.example.org/mcp"
+    )
+    algorithms: Annotated[list[Algorithm], Field(min_length=1)] = key(
+        list(USUAL), "How its tokens may be signed. A token has no say in it.", example=["RS256"]
+    )
+    jwks_url: Address | None = key(
+        None, "Where its keys are; absent: found by its metadata (RFC 8414, OpenID Connect).", example="https://login.example.org/keys"
+    )
+    subject_claim: Annotated[str, Field(min_length=1)] = key("sub", "The claim that names the person.", example="sub")
+    client_claim: Annotated[str, Field(min_length=1)] | None = key(
+        None, "The claim that names the client; absent: `client_id`, else `azp`.", example="cid"
+    )
+    max_lifetime: Annotated[float, Field(gt=0, le=366 * 24 * 3600)] = key(
+        86400.0, "Seconds from a token's issue to its end, at most; a longer one is refused.", example=3600
+    )
+    introspection: Introspection | None = key(
+        None,
+        "Where opaque tokens are asked about; absent: they are refused. One issuer at most has one: a token of another would be "
+        "shown to it.",
+        example={"url": "https://login.example.org/introspect", "client_id": "remit", "client_secret_file": "/etc/remit/secret"},
+    )
+
+
+class Scopes(Block):
+    """What a token must have been given."""
+
+    required: list[Scope] = key([], "For every request.", example=["remit"])
+    tools: dict[Annotated[str, AfterValidator(_tool)], list[Scope]] = key(
+        {}, "For `tools/call` of single tools, beside the others.", example={"bash": ["remit:shell"]}
+    )
+
+
+class Tls(Block):
+    """The certificate that the gateway itself shows."""
+
+    certificate: Annotated[str, Field(min_length=1)] = key(
+        ..., "A PEM file: the chain, its own certificate first.", example="/etc/remit/tls.pem"
+    )
+    private_key: Annotated[str, Field(min_length=1)] = key(..., "A PEM file.", example="/etc/remit/tls.key")
+
+
+class HttpLimits(Block):
+    """What a request may be. Bytes, seconds and counts."""
+
+    body_bytes: Annotated[int, Field(ge=1024, le=256 * 1024 * 1024)] = key(4 * 1024 * 1024, "Largest body of a request.", example=1048576)
+    header_bytes: Annotated[int, Field(ge=4096, le=1024 * 1024)] = key(32 * 1024, "All headers of a request together.", example=16384)
+    token_bytes: Annotated[int, Field(ge=256, le=64 * 1024)] = key(8 * 1024, "Longest token.", example=4096)
+    request_seconds: Annotated[float, Field(gt=0, le=600)] = key(
+        30.0, "How long a client may take to send a request, headers and body each.", example=10
+    )
+    connections: Annotated[int, Field(ge=1, le=100_000)] = key(
+        2000, "Requests and idle connections at once; more are answered 503.", example=500
+    )
+    sessions: Annotated[int, Field(ge=1, le=100_000)] = key(10_000, "Sessions of clients up to 2025-11-25 at once.", example=1000)
+
+
+class Gateway(Block):
+    """Many people at one address, each known by a token."""
+
+    url: Annotated[str, AfterValidator(_canonical)] | None = key(
+        None, "The address that clients are given, which is also what tokens must be meant for.", example="https://remit.example.org/mcp"
+    )
+    issuers: list[Issuer] = key([], "Whose tokens count; none: API keys alone.", example=[{"issuer": "https://login.example.org"}])
+    scopes: Scopes = key(Scopes(), "What a token must have been given.", example={"required": ["remit"]})
+    hosts: list[Annotated[str, AfterValidator(_host)]] | None = key(
+        None, "What a request's Host header may be; absent: the host of `url`.", example=["remit.example.org"]
+    )
+    origins: list[Annotated[str, AfterValidator(_origin)]] | None = key(
+        None, "Which web pages may call; absent: those of `url`'s own host.", example=["https://tools.example.org"]
+    )
+    tls: Tls | None = key(
+        None, "The gateway's own certificate.", example={"certificate": "/etc/remit/tls.pem", "private_key": "/etc/remit/tls.key"}
+    )
+    trusted_proxies: list[Annotated[str, AfterValidator(_network)]] = key(
+        [], "Proxies in front that end TLS and say where a request comes from. No other address is served then.", example=["10.0.0.7"]
+    )
+    limits: HttpLimits = key(HttpLimits(), "What a request may be.", example={"body_bytes": 1048576})
+
+    @model_validator(mode="after")
+    def _one_of_each(self) -> "Gateway":
+        if not self.model_fields_set:
+            raise ValueError("says nothing; add `url`, and `issuers` unless API keys are enough")
+        names = [one.issuer for one in self.issuers]
+        if len(set(names)) < len(names):
+            raise ValueError("names an issuer twice; write each once")
+        if sum(one.introspection is not None for one in self.issuers) > 1:
+            raise ValueError("has two issuers with `introspection`; leave it to one: an opaque token would be shown to both")
+        return self
+
+
+def gateway_faults(gateway: Gateway | None, origins: Mapping[str, str]) -> tuple[Fault, ...]:
+    """What no single file shows: what all of them together leave out."""
+    if gateway is None or gateway.url is not None:
+        return ()
+    file, _, line = next(place for name, place in origins.items() if name.startswith("gateway.")).rpartition(":")
+    remedy = "add the address that clients are given: `url: https://remit.example.org/mcp`"
+    return (Fault(file=file, line=int(line), problem="`gateway` names no `url`", remedy=remedy),)

@@ -1,0 +1,100 @@
+"""A gateway served by a process of its own, as `remit serve --http` does, with managed settings of the test's.
+
+`python -m tests.behaviour.gated FOLDER PORT`, FOLDER being that of a `World`. Nothing in the environment moves the managed folder, so
+the command itself cannot be given one.
+"""
+
+import json
+import os
+import socket
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+from mcp.client.client import Client
+from mcp.client.session import MessageHandlerFnT
+from mcp.client.streamable_http import streamable_http_client
+
+from mcp_server.app import Address, serve_to
+from mcp_server.cli.logs import log_to
+from mcp_server.settings.values import Flags
+from tests.behaviour.world import LOOK, World
+from tests.protocol.connect import ROOT, Era, Person
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        return int(sock.getsockname()[1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated:
+    """A gateway that listens."""
+
+    world: World
+    url: str
+    log: Path
+    """Everything that the process wrote on standard error."""
+
+
+def manage(world: World, **said: Any) -> None:
+    """Write managed settings."""
+    world.places.managed.mkdir(exist_ok=True)
+    world.places.managed.chmod(0o755)
+    file = world.places.managed / "settings.yaml"
+    file.write_text(json.dumps(said, indent=1))
+    file.chmod(0o644)
+
+
+@asynccontextmanager
+async def gated(world: World, gateway: Mapping[str, Any], **managed: Any) -> AsyncGenerator[Gated]:
+    """The process, from when it listens until it has ended."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}/mcp"
+    manage(world, gateway={"url": url, **gateway}, **managed)
+    log = world.folder / "gateway.log"
+    with log.open("wb") as errors:
+        async with await anyio.open_process(
+            [sys.executable, "-m", "tests.behaviour.gated", str(world.folder), str(port)], cwd=ROOT, stdout=errors, stderr=errors
+        ) as process:
+            try:
+                with anyio.fail_after(150):
+                    while b'"serving"' not in log.read_bytes():
+                        assert process.returncode is None, log.read_text()
+                        await anyio.sleep(LOOK)
+                yield Gated(world=world, url=url, log=log)
+            finally:
+                if process.returncode is None:
+                    process.terminate()
+                with anyio.fail_after(30, shield=True):
+                    await process.wait()
+
+
+@asynccontextmanager
+async def visiting(
+    url: str, token: str, era: Era, person: Person | None = None, heard: MessageHandlerFnT | None = None
+) -> AsyncGenerator[Client]:
+    """The real client, sending that token with each request."""
+    async with httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"}, timeout=30) as wire:
+        transport = streamable_http_client(url, http_client=wire)
+        mode = "legacy" if era == "2025-11-25" else "auto"
+        async with Client(transport, mode=mode, elicitation_callback=person, message_handler=heard, read_timeout_seconds=20) as client:
+            assert client.protocol_version == era
+            yield client
+
+
+if __name__ == "__main__":
+    served = World(folder=Path(sys.argv[1]))
+    log_to(sys.stderr, "debug", os.environ)
+    serve_to(
+        Address(host="127.0.0.1", port=int(sys.argv[2])),
+        workspace=served.workspace,
+        places=served.places,
+        flags=Flags(),
+        environment=os.environ,
+    )
