@@ -14,7 +14,7 @@ from mcp_server.telemetry.switch import read_switch
 from tests.behaviour.stories import bounded, errand, state_of, team_world
 from tests.behaviour.world import World, make_world
 from tests.protocol.connect import ERAS, ROOT, Era, Person, client_of, command, decides
-from tests.telemetry.collector import collecting
+from tests.telemetry.collector import Collector, collecting
 
 CREDENTIAL = "hunter2-header"
 
@@ -27,22 +27,29 @@ def serving(world: World, **variables: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_collector_gets_the_sdks_spans_and_ours_in_one_trace_and_the_numbers(era: Era, tmp_path: Path) -> None:
-    with collecting() as collector:
-        line = serving(
-            team_world(tmp_path), OTEL_EXPORTER_OTLP_ENDPOINT=collector.address, OTEL_EXPORTER_OTLP_HEADERS=f"authorization={CREDENTIAL}"
-        )
-        async with client_of(command(*line), era, Person(decides("allow_once"))) as client:
-            result = await bounded(client.call_tool("task", errand("lead")))
-        assert state_of(result) == "completed"
-        spans = collector.spans  # the process is gone: nothing more comes
-    assert {"invoke_agent lead", "invoke_agent writer", "execute_tool write", "decide write", "prompt write"} <= {
-        name for scope, name, _ in spans if scope == names.SCOPE
-    }
+    wanted = {"invoke_agent lead", "invoke_agent writer", "execute_tool write", "decide write", "prompt write"}
+    collector, spans = Collector(0), list[tuple[str, str, str]]()
+    for attempt in range(3):  # its end has no more than some seconds for this: what a busy machine takes of them is tried again
+        collector = await after_its_end(team_world(tmp_path / f"{attempt}"), era)
+        spans = collector.spans
+        if wanted <= {name for scope, name, _ in spans if scope == names.SCOPE} and names.RUN_SECONDS in collector.numbers:
+            break
+    assert wanted <= {name for scope, name, _ in spans if scope == names.SCOPE}
     assert ("mcp-python-sdk", "tools/call task") in {(scope, name) for scope, name, _ in spans}
     assert all(parent for scope, _, parent in spans if scope == names.SCOPE)
     assert collector.services == {"remit"}
     assert {names.DECISIONS, names.PROMPT_SECONDS, names.RUN_SECONDS, names.USED} <= collector.numbers
     assert {headers.get("authorization") for headers in collector.headers} == {CREDENTIAL}
+
+
+async def after_its_end(world: World, era: Era) -> Collector:
+    """What a collector was sent by a server that told of one task and is gone: nothing more comes."""
+    with collecting() as collector:
+        line = serving(world, OTEL_EXPORTER_OTLP_ENDPOINT=collector.address, OTEL_EXPORTER_OTLP_HEADERS=f"authorization={CREDENTIAL}")
+        async with client_of(command(*line), era, Person(decides("allow_once"))) as client:
+            result = await bounded(client.call_tool("task", errand("lead")))
+        assert state_of(result) == "completed"
+    return collector
 
 
 async def test_a_collector_that_is_not_there_keeps_no_client_waiting_and_nothing_from_its_end(tmp_path: Path) -> None:

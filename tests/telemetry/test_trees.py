@@ -22,6 +22,7 @@ from tests.behaviour.stories import (
     team_world,
     typed,
     until,
+    until_cancelled,
     until_ended,
     write,
 )
@@ -199,7 +200,7 @@ async def test_a_prompt_that_nobody_answers_is_told_with_how_it_ended(state: Pro
         if state is PromptState.EXPIRED:
             ahead[0] = 8 * 86_400.0
         else:
-            await bounded(connected.call("task_cancel", task_id=content_of(started)["task_id"]))
+            await until_cancelled(connected, content_of(started)["task_id"])
 
         async def told() -> bool:
             return bool(ear.named("prompt write"))
