@@ -19,6 +19,7 @@ from mcp.server.lowlevel.server import Server
 from mcp_server.errors import ConfigError, Fault, ToolFailure
 from mcp_server.gateway.callers import Callers
 from mcp_server.gateway.http import listen_for, serve_gateway
+from mcp_server.gateway.notices.composing import Ground, announcer_of
 from mcp_server.gateway.panel import Panels
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.apps import Panel
@@ -31,7 +32,7 @@ from mcp_server.protocol.stdio import serve_stdio
 from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.tasks_told import TaskSource
 from mcp_server.protocol.timing import Timing
-from mcp_server.redaction import Redaction, secrets_of
+from mcp_server.redaction import LONGEST_STRING, Redaction, secrets_of
 from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.deployment import Deployment, Limits, Told
 from mcp_server.sessions.desk import Desk
@@ -56,6 +57,7 @@ from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.places import Places, private_folder
 from mcp_server.settings.schema import Retention, WebSearch
 from mcp_server.settings.values import Flags, Settings
+from mcp_server.store.console_address import console_address
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
 from mcp_server.telemetry.base import SILENT, Telemetry
@@ -134,12 +136,11 @@ async def running(
     redaction = Redaction(secrets=_secrets(settings, environment))
     async with _kept((opened or partial(open_store, secrets=redaction.secrets))(private_folder(places.state) / STORE_FILE)) as store:
         asks = ClientModel(enabled=lambda: rules.edition.settings.sampling, clock=clock)
-        backend = replace(backend_of(settings, workspace, environment), client=asks)
         deployment = Deployment(
             store=store,
             clock=clock,
             rulebook=rules,
-            backend=Telling(backend=Fallback(backend=backend), telemetry=telemetry),
+            backend=_told_of(replace(backend_of(settings, workspace, environment), client=asks), telemetry),
             limits=limits(limits_of(settings)),
             asks=asks,
             outputs=private_folder(places.cache) / "outputs",
@@ -149,6 +150,7 @@ async def running(
             enclosing=Enclosing(settings.sandbox, places, harmless(environment)),
             web=web_of(rules, environment),
             tools=settings.tools,
+            herald=announcer_of(settings, _ground(store, settings, environment, places, redaction, clock)),
             arguments_told=_told(rules, redaction),
             telemetry=telemetry,
         )
@@ -167,10 +169,29 @@ async def _kept(store: Store) -> AsyncGenerator[Store]:
         await store.close()
 
 
+def _told_of(backend: Backends, telemetry: Telemetry) -> Telling:
+    """The models with their fallbacks, each turn told of."""
+    return Telling(backend=Fallback(backend=backend), telemetry=telemetry)
+
+
 def _secrets(settings: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:
     """What must not be written down anywhere: keys, and what the environment holds under a telling name."""
     named = (one.api_key_env for one in (*settings.providers.values(), settings.websearch) if one is not None)
     return secrets_of(environment, *(environment.get(name) for name in named if name))
+
+
+def _ground(
+    store: Store, settings: Settings, environment: Mapping[str, str], places: Places, redaction: Redaction, clock: Callable[[], float]
+) -> Ground:
+    """What notices of prompts are made from."""
+    return Ground(
+        store=store,
+        environment=environment,
+        redacted=partial(redaction.text, longest=LONGEST_STRING),
+        within=limits_of(settings),
+        console=partial(console_address, places.state),
+        clock=clock,
+    )
 
 
 def _told(rules: FileRules, redaction: Redaction) -> Told:
@@ -203,11 +224,14 @@ async def _living(parts: Running) -> AsyncGenerator[None]:
     """What runs beside the calls, from its begin until what acts is stored."""
     async with anyio.create_task_group() as group:
         await _begin(parts, group)
+        group.start_soon(parts.deployment.herald.run)
         try:
             yield
         finally:
             parts.supervisor.stop()
             await parts.supervisor.laid_down()
+            with anyio.CancelScope(shield=True):
+                await parts.deployment.herald.last_words()
             group.cancel_scope.cancel()
 
 

@@ -357,6 +357,8 @@ class ApprovalSubject:
     """Which rule asked and why, a line each."""
     notes: tuple[str, ...] = ()
     """What else the person must see, e.g. what a spawn would widen."""
+    answer_by: tuple[str, ...] = ()
+    """Roles that rules name for who may allow it; empty: whoever is asked."""
     asks: tuple[AskRef, ...] = ()
     offers: tuple[Offer, ...] = ()
 

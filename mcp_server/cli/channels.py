@@ -5,7 +5,7 @@ import os
 from mcp_server.errors import RemitError
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import Places, find_places
-from mcp_server.settings.schema import ChannelName
+from mcp_server.settings.schema import POINTERS, ChannelName
 
 
 class NoChannel(RemitError):
@@ -24,4 +24,5 @@ def require_channel(channel: ChannelName, places: Places | None = None) -> None:
     settings = load_settings(workspace=found.state, places=found)
     if channel not in settings.channels:
         where = settings.origins.get("channels", "settings")
-        raise NoChannel(f"`channels` ({where}) leaves `{channel}` out; prompts are answered by: {', '.join(settings.channels)}")
+        answering = ", ".join(name for name in settings.channels if name not in POINTERS)
+        raise NoChannel(f"`channels` ({where}) leaves `{channel}` out; prompts are answered by: {answering}")

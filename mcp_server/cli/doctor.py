@@ -2,7 +2,6 @@
 
 import json
 import os
-import platform
 import sqlite3
 import sys
 from collections.abc import Callable, Iterator
@@ -13,19 +12,16 @@ import click
 
 from mcp_server.agents.load import load_agents
 from mcp_server.app import backend_of
+from mcp_server.cli.doctor_machine import machine, sandbox
 from mcp_server.cli.doctor_models import call_models, models_wanted
+from mcp_server.cli.doctor_notices import notices
 from mcp_server.cli.finding import Finding
 from mcp_server.cli.here import Here, here, workspace_option
 from mcp_server.cli.state import FILE, with_store
 from mcp_server.cli.table import safe
-from mcp_server.errors import ConfigError, ModelError, RemitError, StoreError, ToolFailure
-from mcp_server.sandbox.choice import choose
-from mcp_server.settings.places import find_places, private_folder
+from mcp_server.errors import ConfigError, ModelError, RemitError, StoreError
+from mcp_server.settings.places import find_places
 from mcp_server.settings.trust import Trust
-from mcp_server.tools.ripgrep import binary
-
-OLDEST_SQLITE = (3, 35, 0)
-"""The first with RETURNING, which the store's statements use."""
 
 
 @click.command()
@@ -52,7 +48,7 @@ def _line(finding: Finding) -> str:
 
 
 def _findings(workspace: Path, models: bool) -> Iterator[Finding]:
-    yield from _machine()
+    yield from machine()
     yield from _state_folder()
     try:
         place = here(workspace)
@@ -66,28 +62,13 @@ def _findings(workspace: Path, models: bool) -> Iterator[Finding]:
         return
     yield from _settings(place)
     yield from _search(place)
-    yield from _sandbox(place)
+    yield from notices(place.settings)
+    yield from sandbox(place)
     yield from _agents_and_models(place, models)
 
 
 def _where(file: str, line: int | None) -> str:
     return file if line is None else f"{file}:{line}"
-
-
-def _machine() -> Iterator[Finding]:
-    yield Finding(about="python", state="ok", says=f"{platform.python_version()} at {sys.executable}")
-    found = sqlite3.sqlite_version_info
-    old = found < OLDEST_SQLITE
-    yield Finding(
-        about="sqlite",
-        state="fault" if old else "ok",
-        says=sqlite3.sqlite_version,
-        remedy="use a Python that is built with SQLite 3.35 or newer" if old else "",
-    )
-    try:
-        yield Finding(about="ripgrep", state="ok", says=binary())
-    except ToolFailure as error:
-        yield Finding(about="ripgrep", state="fault", says=str(error), remedy="install Remit again, or put `rg` on the path")
 
 
 def _state_folder() -> Iterator[Finding]:
@@ -158,17 +139,6 @@ def _search(place: Here) -> Iterator[Finding]:
         yield Finding(about="websearch", state="fault", says=problem, remedy="set it where the server starts, or take `websearch` out")
     else:
         yield Finding(about="websearch", state="ok", says=f"{said.provider} at {said.base_url or 'its own address'}")
-
-
-def _sandbox(place: Here) -> Iterator[Finding]:
-    """Tried now, with the real recipe."""
-    used, *told = (sandbox := choose(place.settings.sandbox, private_folder(place.places.state))).words()
-    chosen = place.settings.sandbox == "none"
-    remedy = "" if sandbox.backend is not None else "install bubblewrap, or write `sandbox: none` in your settings.yaml to do without"
-    remedy = "remove `sandbox: none` from your settings to have commands held to the rules" if chosen else remedy
-    state = "ok" if sandbox.backend is not None and not chosen else "note"
-    yield Finding(about="sandbox", state=state, says=used, remedy=remedy)
-    yield from (Finding(about="sandbox", state="ok" if " does not hold" not in line else "note", says=line) for line in told)
 
 
 def _agents_and_models(place: Here, call: bool) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from mcp_server.agents.definition import AgentDefinition
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
 from mcp_server.sandbox.enclosing import Enclosing
+from mcp_server.sessions.heralds import Herald, Silent
 from mcp_server.sessions.models.base import ModelBackend
 from mcp_server.sessions.models.client import ClientModel
 from mcp_server.store.protocol import Store
@@ -166,4 +167,6 @@ class Deployment:
     """Told of what happens; decides nothing."""
     tools: tuple[str, ...] | None = None
     """`--tools`: the names this deployment has; None: all."""
+    herald: Herald = field(default_factory=Silent)
+    """Told of each prompt."""
     arguments_told: Told = _nothing

@@ -109,6 +109,7 @@ class Prompting:
         self._lapses_at = 0.0
         self._open_ones[prompt.id] = prompt
         self._changed(prompt)
+        self._deployment.herald.opened(prompt)
 
     async def _open(self, work: Work, standing: Standing, subject: Subject, digest: str, happened: Sequence[AuditEvent]) -> PromptId:
         now = self._deployment.clock()
@@ -196,6 +197,7 @@ def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
         arguments=dict(work.call.arguments),
         wants=tuple(f"{part.permission} {part.value.text}" for part in asking),
         because=reasons(verdict, mode),
+        answer_by=others,
         asks=tuple(dict.fromkeys((*verdict.asks, *(ask for request in besides for ask in request.besides)))),
         offers=tuple(offer for offer in made if not others or offer.choice in (Choice.DENY, Choice.DENY_SESSION)),
         notes=(

@@ -266,6 +266,7 @@ class Supervisor:
         """It was opened, joined, or is open no more: those who wait for it go on, those who may show it look again."""
         if prompt.id not in self.prompting.open_ones:
             self.wakeups.over(prompt.id)
+            self._deployment.herald.over(prompt.id)
         self.wakeups.ring(*prompt.chain)
         self.holders(prompt)
 

@@ -14,7 +14,7 @@ from mcp_server.settings.gather import Found, gather
 from mcp_server.settings.guard import built_in_guard, guard_layer
 from mcp_server.settings.merge import Merged, checked, lock_faults, merge, said_by
 from mcp_server.settings.places import Places
-from mcp_server.settings.schema import AgentSettings
+from mcp_server.settings.schema import AgentSettings, SettingsFile
 from mcp_server.settings.source import SourceFile
 from mcp_server.settings.values import AgentTuning, Flags, Settings, SourceRead
 
@@ -140,11 +140,12 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         sandbox=values.sandbox,
         channels=tuple(values.channels),
         gateway=values.gateway,
+        webhook=values.webhook,
         origins=MappingProxyType(dict(merged.origins)),
         sources=tuple(
             SourceRead(source=file.source, file=file.document.file) for file in (*groups.managed, *groups.project, *groups.person)
         ),
-        notices=(*groups.notices, *merged.notices, *_half(values.tools, merged.origins)),
+        notices=(*groups.notices, *merged.notices, *_half(values.tools, merged.origins), *_idle(values, merged.origins)),
     )
 
 
@@ -154,6 +155,14 @@ def _half(tools: Sequence[str] | None, origins: Mapping[str, str]) -> tuple[Faul
         return ()
     problem = "`tools` leaves `grep` and takes `read` away: `grep` shows only files that may be read, and will find nothing"
     return (Fault(file=origins["tools"], line=None, problem=problem, remedy="add `read`, or take `grep` out"),)
+
+
+def _idle(values: SettingsFile, origins: Mapping[str, str]) -> tuple[Fault, ...]:
+    """A webhook that nothing is posted to."""
+    if values.webhook is None or "webhook" in values.channels:
+        return ()
+    problem = "`webhook` is not used: `channels` does not name it"
+    return (Fault(file=origins["webhook"], line=None, problem=problem, remedy="add `webhook` to `channels`, beside those that answer"),)
 
 
 def _agents(groups: _Groups, singles: Mapping[str, AgentSettings], roots: _Roots) -> dict[str, AgentTuning]:

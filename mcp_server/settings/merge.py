@@ -16,7 +16,7 @@ from mcp_server.settings.source import SourceFile
 
 Leaf = tuple[str, ...]
 
-SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "sampling", "tools", "websearch", "sandbox", "channels")
+SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "sampling", "tools", "websearch", "sandbox", "channels", "webhook")
 BLOCKS: Mapping[str, type[Block]] = {
     "roles": Roles,
     "limits": Limits,
@@ -104,9 +104,16 @@ def checked(merged: Merged) -> SettingsFile:
         ConfigError: With what all sources together leave out.
     """
     values = SettingsFile.model_validate(merged.values)
-    if faults := gateway_faults(values.gateway, merged.origins):
+    if faults := (*gateway_faults(values.gateway, merged.origins), *_webhook_faults(values, merged.origins)):
         raise ConfigError(faults)
     return values
+
+
+def _webhook_faults(values: SettingsFile, origins: Mapping[str, str]) -> tuple[Fault, ...]:
+    if values.webhook is not None or "webhook" not in values.channels:
+        return ()
+    problem = "`channels` names `webhook`, and nothing says where that is"
+    return (Fault(file=origins["channels"], line=None, problem=problem, remedy="add `webhook: {url: …, secret_file: …}`"),)
 
 
 def locking(leaf: Leaf, locks: Sequence[str]) -> str | None:

@@ -112,6 +112,7 @@ def _blocks(root: Schema) -> Iterator[str]:
         ("Provider", "`providers.<name>`"),
         ("WebFetch", "`webfetch`"),
         ("WebSearch", "`websearch`"),
+        ("Webhook", "`webhook`"),
         ("AgentSettings", "`agents.<name>`"),
     ):
         yield f"\n## {words}\n"

@@ -3,6 +3,7 @@
 Rules stay as they were written here (`Written`); `rules` reads them. Every key names the sources that may set it.
 """
 
+import ipaddress
 import re
 from typing import Annotated, Literal, cast, get_args
 from urllib.parse import urlsplit
@@ -66,6 +67,34 @@ def _address(text: str) -> str:
     return text.rstrip("/")
 
 
+def _hook(text: str) -> str:
+    try:
+        parts = urlsplit(text)
+        fit = parts.port is None or parts.port > 0
+    except ValueError:
+        raise ValueError("is not an address; write it whole, e.g. https://hooks.example.org/remit") from None
+    if (
+        not fit
+        or parts.scheme not in {"http", "https"}
+        or not parts.hostname
+        or not text.isascii()
+        or re.search(r"[\x00-\x20\x7f\\]", text)
+    ):
+        raise ValueError("is not an https address; write it whole, e.g. https://hooks.example.org/remit")
+    if parts.username or parts.password or parts.fragment:
+        raise ValueError("holds a user, a password or a fragment; remove it: the signature tells who sends")
+    if parts.scheme == "http" and not _loopback(parts.hostname):
+        raise ValueError("is not https; what is told would be readable on the way: use https, or an address on this machine itself")
+    return text
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _name(text: str) -> str:
     if not NAME.fullmatch(text):
         raise ValueError("is not a name; use lower-case letters, digits and -, at most 40, a letter or digit first")
@@ -98,15 +127,24 @@ Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 SandboxWish = Literal["auto", "bubblewrap", "landlock", "none"]
 """Which back end of the sandbox. `auto` never means `none`."""
 
-ChannelName = Literal["elicitation", "app", "console", "terminal"]
+AnsweringName = Literal["elicitation", "app", "console", "terminal"]
 """A way by which a prompt reaches a person, and the answer comes back."""
 
-CHANNELS: tuple[ChannelName, ...] = get_args(ChannelName)
+PointerName = Literal["desktop", "webhook"]
+"""A way by which a person is told that a prompt waits, and where. Nothing is answered there."""
+
+ChannelName = Literal[AnsweringName, PointerName]
+
+CHANNELS: tuple[ChannelName, ...] = get_args(AnsweringName)
+POINTERS: tuple[ChannelName, ...] = get_args(PointerName)
+"""Used by those alone who name them."""
 
 
-def _each_once(names: list[ChannelName]) -> list[ChannelName]:
+def _channels(names: list[ChannelName]) -> list[ChannelName]:
     if len(set(names)) < len(names):
         raise ValueError("names a channel twice; write each once")
+    if names and set(names) <= set(POINTERS):
+        raise ValueError(f"names no channel by which a prompt is answered; add one of {', '.join(CHANNELS)}")
     return names
 
 
@@ -233,6 +271,30 @@ class WebSearch(Block):
         return self
 
 
+class Webhook(Block):
+    """Who is told of prompts, and with which secret that is signed. The secret is named, never written."""
+
+    url: Annotated[str, AfterValidator(_hook)] | None = key(
+        None, "Where to post: https, or http on this machine itself.", example="https://hooks.example.org/remit"
+    )
+    secret_file: str | None = key(
+        None,
+        "A file, yours alone to read, that holds the secret (`whsec_…`) and nothing else; of several on lines of their own each signs.",
+        example="~/.secrets/remit-webhook",
+    )
+    secret_env: Annotated[str, AfterValidator(_variable)] | None = key(
+        None, "The environment variable that holds the secret, instead.", example="REMIT_WEBHOOK_SECRET"
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Webhook":
+        if self.url is None:
+            raise ValueError("names no address; add `url`")
+        if (self.secret_file is None) is (self.secret_env is None):
+            raise ValueError("must name its secret once; write either `secret_file` or `secret_env`")
+        return self
+
+
 class AgentSettings(Block):
     """What settings say of one agent, on top of its definition."""
 
@@ -306,12 +368,19 @@ class SettingsFile(Block):
         example="bubblewrap",
         sources=("managed", "user"),
     )
-    channels: Annotated[list[ChannelName], Field(min_length=1), AfterValidator(_each_once)] = key(
+    channels: Annotated[list[ChannelName], Field(min_length=1), AfterValidator(_channels)] = key(
         list(CHANNELS),
         "By what a prompt may be answered: `elicitation` (the client's form), `app` (the panel inside the client), "
-        "`console` (`remit console`), `terminal` (`remit approvals`). "
+        "`console` (`remit console`), `terminal` (`remit approvals`). Where they are named as well, `desktop` (a notice on the "
+        "desktop) and `webhook` tell that a prompt waits and where; nothing is answered by these two. "
         "One source's list counts as a whole; managed settings may lock it.",
         example=["console", "terminal"],
+        sources=("managed", "user"),
+    )
+    webhook: Webhook | None = key(
+        None,
+        "Where the channel `webhook` posts that a prompt waits, and that it is over. One source's words count as a whole.",
+        example={"url": "https://hooks.example.org/remit", "secret_file": "~/.secrets/remit-webhook"},
         sources=("managed", "user"),
     )
     primary_tools: list[ToolName] = key(

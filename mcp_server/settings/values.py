@@ -24,6 +24,7 @@ from mcp_server.settings.schema import (
     RulingLimits,
     SandboxWish,
     WebFetch,
+    Webhook,
     WebSearch,
 )
 from mcp_server.settings.trust import Trust
@@ -107,7 +108,9 @@ class Settings:
     websearch: WebSearch | None
     sandbox: SandboxWish
     channels: tuple[ChannelName, ...]
-    """By what prompts may be answered; never empty."""
+    """By what prompts may be answered, at least one, and what else tells of them."""
+    webhook: Webhook | None
+    """Never None where it is among the channels."""
     gateway: Gateway | None
     """None: HTTP is for this machine's own programs."""
     origins: Mapping[str, str]

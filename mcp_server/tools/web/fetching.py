@@ -100,7 +100,7 @@ async def _exchange(url: Url, headers: Mapping[str, str], wires: Wires, addresse
     port = None if url.port == PORTS[url.scheme] else url.port
     target = httpcore2.URL(scheme=url.scheme, host=url.host, port=port, target=url.target)
     try:
-        async with _pool(url, wires, addresses) as pool, pool.stream("GET", target, headers=list(sent.items())) as response:
+        async with pool_for(url, wires, addresses) as pool, pool.stream("GET", target, headers=list(sent.items())) as response:
             told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             _refuse_large(url, told)
             body = bytearray()
@@ -115,7 +115,7 @@ async def _exchange(url: Url, headers: Mapping[str, str], wires: Wires, addresse
     return Reply(status=response.status, headers=told, body=_decoded(bytes(body), told.get("content-encoding", ""), url))
 
 
-def _pool(url: Url, wires: Wires, addresses: Sequence[str] | None) -> "AsyncConnectionPool":
+def pool_for(url: Url, wires: Wires, addresses: Sequence[str] | None) -> "AsyncConnectionPool":
     """One connection's worth: through the proxy where there is one, else to `addresses`; None: wherever the name leads."""
     from httpcore2 import AnyIOBackend, AsyncConnectionPool, AsyncHTTPProxy  # noqa: PLC0415 - see `_exchange`
 
