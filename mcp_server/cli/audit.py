@@ -2,24 +2,20 @@
 
 import json
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import Any
 
 import click
 
-from mcp_server.cli.ocsf import as_ocsf
 from mcp_server.cli.proving import verify
 from mcp_server.cli.replay import replay
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.since import Since
 from mcp_server.cli.state import ME, with_store
-from mcp_server.cli.table import json_line, table
+from mcp_server.cli.table import table
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.sessions.searching import ACTIONS, HEADS, KINDS, Filter, row
+from mcp_server.sessions.exporting import FORMS, Form, as_object, exported
+from mcp_server.sessions.searching import ACTIONS, KINDS, Filter, tabulated
 from mcp_server.store.protocol import Store, StoredAudit
-
-PAGE = 1000
-"""Events read at once by an export, which may be of any length."""
 
 
 def filters(command: Callable[..., None]) -> Callable[..., None]:
@@ -61,27 +57,22 @@ def audit(ctx: click.Context, session: str | None, tree: str | None, limit: int,
         for stored in events:
             click.echo(json.dumps(as_object(stored), ensure_ascii=False))
     elif events:
-        click.echo(table(HEADS, [row(stored.event) for stored in events]))
+        click.echo(table(*tabulated([stored.event for stored in events])))
     else:
         click.echo("nothing to show")
 
 
 @audit.command()
 @filters
-@click.option("--format", "form", type=click.Choice(["jsonl", "ocsf"]), default="jsonl", show_default=True, help="How each is written.")
-def export(session: str | None, tree: str | None, form: str, **wanted: Any) -> None:
+@click.option("--format", "form", type=click.Choice(FORMS), default="jsonl", show_default=True, help="How each is written.")
+def export(session: str | None, tree: str | None, form: Form, **wanted: Any) -> None:
     """Write all events, oldest first, one JSON object a line. Arguments are digests, or redacted where settings say so."""
-    wants, release = Filter(**wanted), version("remit")
+    wants = Filter(**wanted)
 
     async def write(store: Store) -> None:
         session_id, root_id = await _places(store, session, tree)
-        after = 0
-        while events := await store.audit_page(principal=ME, session_id=session_id, root_id=root_id, after=after, limit=PAGE):
-            for stored in events:
-                if wants(stored.event):
-                    told = as_object(stored)
-                    click.echo(json_line(as_ocsf(stored, told, release) if form == "ocsf" else told))
-            after = events[-1].seq
+        async for line in exported(store, wants, form=form, principal=ME, session_id=session_id, root_id=root_id):
+            click.echo(line)
 
     with_store(write)
 
@@ -96,26 +87,3 @@ async def _places(store: Store, session: str | None, tree: str | None) -> tuple[
 
 audit.add_command(verify)
 audit.add_command(replay)
-
-
-def as_object(stored: StoredAudit) -> dict[str, Any]:
-    """One event with every field, actions and steps as words."""
-    event = stored.event
-    return {
-        "seq": stored.seq,
-        "at": event.at,
-        "kind": event.kind,
-        "principal": event.principal,
-        "session": event.session_id,
-        "path": list(event.session_path),
-        "tool": event.tool,
-        "digest": event.digest,
-        "action": event.action.word if event.action is not None else None,
-        "step": event.step.value if event.step is not None else None,
-        "rules": list(event.rules),
-        "ruled_by": event.ruled_by,
-        "outcome": event.outcome,
-        "ref": event.ref,
-        **({"arguments": event.arguments} if event.arguments else {}),
-        **({"trace": event.trace} if event.trace else {}),
-    }

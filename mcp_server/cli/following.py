@@ -6,15 +6,16 @@ from typing import Any
 
 import click
 
-from mcp_server.cli.audit import as_object
 from mcp_server.cli.live import beats
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.since import Since
 from mcp_server.cli.state import ME, with_store
-from mcp_server.cli.table import json_line, plain
+from mcp_server.cli.table import plain
 from mcp_server.policy.verdicts import SessionId
+from mcp_server.sessions.exporting import as_object
 from mcp_server.sessions.forest import ALL_OF_THEM
 from mcp_server.sessions.searching import KINDS, Filter
+from mcp_server.sessions.visible import json_line
 from mcp_server.sessions.wording import path_of, short, time_of
 from mcp_server.store.protocol import Store, StoredAudit
 

@@ -5,7 +5,8 @@ from dataclasses import asdict
 import click
 
 from mcp_server.cli.state import with_store
-from mcp_server.cli.table import json_line, plain
+from mcp_server.cli.table import plain
+from mcp_server.sessions.visible import json_line
 from mcp_server.store.proof import Proof
 from mcp_server.store.protocol import Store
 

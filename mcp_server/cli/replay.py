@@ -9,8 +9,9 @@ import click
 from mcp_server.cli.replaying import NotReplayed, Replayed, Stage
 from mcp_server.cli.since import Since
 from mcp_server.cli.state import ME, with_store
-from mcp_server.cli.table import json_line, plain, table
+from mcp_server.cli.table import plain, table
 from mcp_server.records import AuditEvent
+from mcp_server.sessions.visible import json_line
 from mcp_server.sessions.wording import path_of, time_of
 from mcp_server.store.protocol import Store
 

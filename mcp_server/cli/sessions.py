@@ -15,9 +15,10 @@ from mcp_server.cli.pruning import prune_sessions
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.story import objects, told
-from mcp_server.cli.table import json_line, safe
+from mcp_server.cli.table import safe
 from mcp_server.sessions.forest import ALL_OF_THEM, Forest, read_forest
 from mcp_server.sessions.story import Story, story_of
+from mcp_server.sessions.visible import json_line
 from mcp_server.store.protocol import Store
 
 MOST = 200

@@ -1,6 +1,5 @@
 """Plain tables for people: columns padded to their widest cell, cut to the terminal's width where there is one."""
 
-import json
 import shutil
 import sys
 import unicodedata
@@ -33,12 +32,6 @@ def plain(text: str) -> str:
 def safe(text: str) -> str:
     """The text with its lines, and no other character that a terminal would obey or hide."""
     return "\n".join(plain(line) for line in text.split("\n"))
-
-
-def json_line(value: object) -> str:
-    """The value as JSON on one line, with no character that a terminal would obey or hide."""
-    text = json.dumps(value, ensure_ascii=False)
-    return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in text)
 
 
 def _width(text: str) -> int:

@@ -15,7 +15,7 @@ from starlette.types import ASGIApp
 from mcp_server.gateway.access import Access, Visit, same_key
 from mcp_server.gateway.agents import AgentsPage
 from mcp_server.gateway.answering import Answering, NotCounted, Sent
-from mcp_server.gateway.audit import audit_page
+from mcp_server.gateway.audit import audit_page, download, search_of
 from mcp_server.gateway.cards import card
 from mcp_server.gateway.frame import page, turned_away
 from mcp_server.gateway.guarding import Guarded, names_of
@@ -129,8 +129,12 @@ class Console:
 
     async def show_audit(self, request: Request, _visit: Visit) -> Response:
         """What happened, through filters."""
-        body = await audit_page(self.store, self.principal, request.query_params, now=self.clock())
+        body = await audit_page(self.store, self.principal, self.door, search_of(request.query_params, now=self.clock()))
         return page("Audit", self.door, "audit", *body)
+
+    async def export_audit(self, request: Request, _visit: Visit) -> Response:
+        """All of what happened that the filters select, as a file."""
+        return download(self.store, self.principal, request.query_params, now=self.clock())
 
     async def show_agents(self, request: Request, _visit: Visit) -> Response:
         """Who there is, and what would happen."""
@@ -223,6 +227,7 @@ def console_app(console: Console, *, port: int) -> ASGIApp:
         Route("/rulings/{ruling_id}", console.writing(console.revoke), methods=["POST"]),
         Route("/agents", console.reading(console.show_agents)),
         Route("/audit", console.reading(console.show_audit)),
+        Route("/audit/export", console.reading(console.export_audit)),
     ]
     app = Starlette(routes=[Mount(f"/{console.door}", routes=routes)], exception_handlers={404: nowhere})
     return Guarded(app=app, hosts=names_of(port))

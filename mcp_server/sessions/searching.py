@@ -1,6 +1,7 @@
 """Looking through the audit: what to show of it, and one event as a row."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -49,3 +50,10 @@ def row(event: AuditEvent) -> tuple[str, ...]:
     verdict = f"{event.action.word} ({event.step.value})" if event.action is not None and event.step is not None else ""
     what = " ".join(part for part in (event.kind, verdict) if part)
     return (time_of(event.at), path_of(event.session_path), event.tool, what, "; ".join(event.rules), event.ruled_by, event.outcome)
+
+
+def tabulated(events: Sequence[AuditEvent]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Heads and rows; with a last column of the arguments where the audit holds any of theirs."""
+    if not any(event.arguments for event in events):
+        return HEADS, [row(event) for event in events]
+    return (*HEADS, "ARGUMENTS"), [(*row(event), event.arguments) for event in events]

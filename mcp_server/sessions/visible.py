@@ -28,3 +28,9 @@ def pieces(text: str) -> Iterator[tuple[str, bool]]:
 
 def _shows(character: str) -> bool:
     return character.isprintable() and character not in _BLANK
+
+
+def json_line(value: object) -> str:
+    """The value as JSON on one line, with no character that a terminal would obey or hide."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(character if character.isprintable() else json.dumps(character)[1:-1] for character in text)

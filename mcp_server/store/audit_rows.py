@@ -84,10 +84,10 @@ def rows_between(connection: sqlite3.Connection, first: int, last: int) -> Itera
 
 
 def newest(
-    connection: sqlite3.Connection, *, principal: str | None, root_id: str | None, session_id: str | None, limit: int
+    connection: sqlite3.Connection, *, principal: str | None, root_id: str | None, session_id: str | None, before: int | None, limit: int
 ) -> tuple[StoredAudit, ...]:
-    """The newest `limit`, oldest of them first."""
-    found = _those(connection, "DESC", principal=principal, root_id=root_id, session_id=session_id, after=0, limit=limit)
+    """The newest `limit` whose number is smaller than `before`, oldest of them first."""
+    found = _those(connection, "DESC", principal=principal, root_id=root_id, session_id=session_id, before=before, limit=limit)
     return tuple(reversed(found))
 
 
@@ -105,14 +105,17 @@ def _those(
     principal: str | None,
     root_id: str | None,
     session_id: str | None,
-    after: int,
+    after: int = 0,
+    before: int | None = None,
     limit: int,
 ) -> list[StoredAudit]:
     given = (("principal", principal), ("root_id", root_id), ("session_id", session_id))
-    conditions = " AND ".join(["seq > :after", *(f"{column} = :{column}" for column, value in given if value is not None)])
+    conditions = " AND ".join(
+        ["seq > :after", "(:before IS NULL OR seq < :before)", *(f"{column} = :{column}" for column, value in given if value is not None)]
+    )
     rows = every(
         connection,
         f"SELECT seq, record FROM audit WHERE {conditions} ORDER BY seq {order} LIMIT :limit",  # noqa: S608 - names of our own
-        {"principal": principal, "root_id": root_id, "session_id": session_id, "after": after, "limit": max(limit, 0)},
+        {"principal": principal, "root_id": root_id, "session_id": session_id, "after": after, "before": before, "limit": max(limit, 0)},
     )
     return [StoredAudit(seq=row[0], event=AUDIT.load(row[1], row[0])) for row in rows]

@@ -38,9 +38,16 @@ class SqliteAudit:
             await (self._db.write if synced else self._db.write_unsynced)(self.chained, events)
 
     async def audit_log(
-        self, *, principal: str | None = None, root_id: SessionId | None = None, session_id: SessionId | None = None, limit: int = 1000
+        self,
+        *,
+        principal: str | None = None,
+        root_id: SessionId | None = None,
+        session_id: SessionId | None = None,
+        before: int | None = None,
+        limit: int = 1000,
     ) -> tuple[StoredAudit, ...]:
-        return await self._db.read(audit_rows.newest, principal=principal, root_id=root_id, session_id=session_id, limit=limit)
+        wanted = {"principal": principal, "root_id": root_id, "session_id": session_id}
+        return await self._db.read(audit_rows.newest, **wanted, before=before, limit=limit)
 
     async def audit_page(
         self,

@@ -230,9 +230,15 @@ class Store(PromisedCalls, Protocol):
         ...
 
     async def audit_log(
-        self, *, principal: str | None = None, root_id: SessionId | None = None, session_id: SessionId | None = None, limit: int = 1000
+        self,
+        *,
+        principal: str | None = None,
+        root_id: SessionId | None = None,
+        session_id: SessionId | None = None,
+        before: int | None = None,
+        limit: int = 1000,
     ) -> tuple[StoredAudit, ...]:
-        """The newest `limit`, oldest of them first."""
+        """The newest `limit`, oldest of them first. `before`: of those whose `seq` is smaller."""
         ...
 
     async def audit_page(

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mcp_server.cli.audit import as_object
-from mcp_server.cli.ocsf import as_ocsf
 from mcp_server.policy.values import Action
+from mcp_server.sessions.exporting import as_object
+from mcp_server.sessions.ocsf import as_ocsf
 from mcp_server.store.protocol import StoredAudit
 from tests.cli.kept import ROOT, Kept
 from tests.cli.test_showing import run

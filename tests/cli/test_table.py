@@ -5,7 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_server.cli.table import json_line, plain, safe, table
+from mcp_server.cli.table import plain, safe, table
+from mcp_server.sessions.visible import json_line
 from tests.campaign import search
 
 

@@ -1,13 +1,18 @@
 """The pages beside the inbox: what stands, and what happened."""
 
+import html
+import json
 import re
+from dataclasses import replace
 
 import anyio
 import pytest
 
+from mcp_server.gateway import audit
 from mcp_server.principal import LOCAL
 from mcp_server.records import Choice
-from tests.cli.kept import CHILD, RULE, WRITER, Kept
+from mcp_server.sessions import exporting
+from tests.cli.kept import CHILD, DECISION, RULE, WRITER, Kept
 from tests.gateway.browsing import hidden_in, site, words_of
 from tests.gateway.conftest import put
 
@@ -59,6 +64,78 @@ async def test_a_filter_that_means_nothing_says_so_and_stays_text(kept: Kept) ->
     assert "it filters nothing" in page
     assert page.count("<script") == 2
     assert "0 events." in page
+
+
+async def filled(kept: Kept, count: int, **fields: str) -> None:
+    """So many further events."""
+    events = [replace(DECISION, outcome=f"number {number}", **fields) for number in range(count)]  # pyright: ignore[reportArgumentType] - texts
+    await anyio.to_thread.run_sync(lambda: kept.use(lambda store: store.audit(events)))
+
+
+async def test_older_events_are_a_page_further_as_far_as_there_are_any(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit, "MOST_READ", 20)
+    monkeypatch.setattr(audit, "AT_ONCE", 10)
+    monkeypatch.setattr(audit, "MOST_ROWS", 15)
+    await filled(kept, 30)
+    seen, place, page = list[str](), "audit", ""
+    async with site(kept.folder) as served:
+        browser = await served.browser()
+        for _ in range(3):
+            page = html.unescape((await browser.get(place)).text)
+            seen += re.findall(r">(number \d+)<", page)
+            found = re.search(r'href="/[^/]+/(audit\?before=\d+)" rel="next"', page)
+            place = found[1] if found else ""
+        other = words_of((await browser.get("audit?tool=edit")).text)
+    assert seen == [f"number {number}" for number in reversed(range(30))]
+    assert place == ""
+    assert "1 event, the oldest ones." in words_of(page)
+    assert "0 events of the newest 20; there are older ones." in other
+
+
+@pytest.mark.parametrize(("form", "ending"), [("jsonl", "Z.jsonl"), ("ocsf", "Z.ocsf.jsonl")])
+async def test_an_export_holds_all_that_the_filters_select_and_writes_nothing(
+    form: str, ending: str, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "PAGE", 10)
+    await filled(kept, 35, tool="bash")
+    async with site(kept.folder) as served:
+        browser = await served.browser()
+        page = html.unescape((await browser.get("audit?tool=bash")).text)
+        assert f"/audit/export?tool=bash&form={form}" in page
+        answer = await browser.get(f"audit/export?tool=bash&form={form}")
+        everything = await browser.get(f"audit/export?form={form}")
+        kept_now = len(await served.audit())
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    told = [line["unmapped"]["remit"] if form == "ocsf" else line for line in lines]
+    assert [one["outcome"] for one in told] == [f"number {number}" for number in range(35)]
+    assert len(everything.text.splitlines()) == kept_now == 36
+    named = rf'attachment; filename="remit-audit-[0-9T-]+{re.escape(ending)}"'
+    assert re.fullmatch(named, answer.headers["content-disposition"])
+
+
+@pytest.mark.parametrize(("query", "said"), [("form=csv", "no such form"), ("since=yesterday", "neither a span such as 30m")])
+async def test_an_export_of_what_means_nothing_is_refused(query: str, said: str, kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        answer = await (await served.browser()).get(f"audit/export?{query}")
+    assert answer.status_code == 400
+    assert said in words_of(answer.text)
+
+
+async def test_nobody_without_a_visit_gets_an_export(kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        answer = await served.stranger().get("audit/export")
+    assert answer.status_code == 403
+    assert "decision" not in answer.text
+
+
+async def test_redacted_arguments_are_shown_where_the_audit_holds_them_and_no_column_is_where_not(kept: Kept) -> None:
+    async with site(kept.folder) as served:
+        browser = await served.browser()
+        assert "Arguments" not in words_of((await browser.get("audit")).text)
+        await filled(kept, 1, arguments='{"command": "echo <b>"}')
+        page = (await browser.get("audit")).text
+    assert "Arguments" in words_of(page)
+    assert '{"command": "echo &lt;b&gt;"}' in page
 
 
 async def test_sessions_stand_as_a_tree_with_what_each_waits_for(kept: Kept) -> None:
