@@ -35,10 +35,11 @@ def machine() -> Iterator[Finding]:
 
 def sandbox(place: Here) -> Iterator[Finding]:
     """Tried now, with the real recipe."""
-    used, *told = (held := choose(place.settings.sandbox, private_folder(place.places.state))).words()
+    held = choose(place.settings.sandbox, private_folder(place.places.state))
     chosen = place.settings.sandbox == "none"
     remedy = "" if held.backend is not None else "install bubblewrap, or write `sandbox: none` in your settings.yaml to do without"
     remedy = "remove `sandbox: none` from your settings to have commands held to the rules" if chosen else remedy
     state = "ok" if held.backend is not None and not chosen else "note"
-    yield Finding(about="sandbox", state=state, says=used, remedy=remedy)
-    yield from (Finding(about="sandbox", state="ok" if " does not hold" not in line else "note", says=line) for line in told)
+    yield Finding(about="sandbox", state=state, says=held.used(), remedy=remedy)
+    yield from (Finding(about="sandbox", state="ok" if told.holds else "note", says=told.line) for told in held.told())
+    yield from (Finding(about="sandbox", state="ok" if chosen else "note", says=line) for line in held.absent)

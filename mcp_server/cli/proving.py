@@ -44,7 +44,9 @@ def told(proof: Proof) -> list[str]:
     if proof.left_out:
         lines.append(f"and {proof.left_out} more")
     lines += [f"note: {note}" for note in proof.notes]
-    lines.append(f"{proof.events} events of {proof.writers} writers, {proof.checkpoints} checkpoints up to event {proof.sealed_to}")
+    counts = ((proof.events, "event"), (proof.writers, "writer"), (proof.checkpoints, "checkpoint"))
+    events, writers, checkpoints = (f"{count} {name if count == 1 else name + 's'}" for count, name in counts)
+    lines.append(f"{events} of {writers}, {checkpoints} up to event {proof.sealed_to}")
     if proof.unchained:
         lines.append(f"{proof.unchained} of the events are older than the chain; the first checkpoints hold them as they were then")
     if proof.retired:

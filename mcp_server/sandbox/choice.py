@@ -12,7 +12,7 @@ from mcp_server.sandbox.landlock import Landlock
 from mcp_server.sandbox.placeholders import Placeholders
 from mcp_server.sandbox.probe import probe
 from mcp_server.sandbox.profile import Profile
-from mcp_server.sandbox.promises import Promises, sentences
+from mcp_server.sandbox.promises import Promises, Told, sentences
 from mcp_server.settings.schema import SandboxWish
 
 PLACEHOLDERS = "placeholders"
@@ -38,9 +38,16 @@ class Sandbox:
         return (*self.backend.cannot_hold(profile), *(line for each in seen for line in each.broken(profile)))
 
     def words(self) -> tuple[str, ...]:
-        """For `remit doctor` and `session_info`."""
-        used = "no sandbox is used" if self.backend is None else f"commands run in {self.backend.name}"
-        return (used, *(line for each in self.tried for line in sentences(each)), *self.absent)
+        """For `session_info`."""
+        return (self.used(), *(told.line for told in self.told()), *self.absent)
+
+    def used(self) -> str:
+        """What commands run in."""
+        return "no sandbox is used" if self.backend is None else f"commands run in {self.backend.name}"
+
+    def told(self) -> tuple[Told, ...]:
+        """What holds and what does not, of each that was tried."""
+        return tuple(told for each in self.tried for told in sentences(each))
 
 
 def choose(wish: SandboxWish, state: Path) -> Sandbox:

@@ -89,10 +89,14 @@ def _tried(backend: Backend, outside: _Outside, *, writing: bool) -> Mapping[Pro
     if not printed.startswith("{"):
         raise ValueError(_first_line(printed) or "it started nothing")
     succeeded: dict[str, list[int]] = json.loads(printed)
-    broken = {Promise[name]: f"{len(ways)} of its trials succeeded" for name, ways in succeeded.items() if ways}
+    broken = {Promise[name]: _ways_around(len(ways)) for name, ways in succeeded.items() if ways}
     if _held(Path(profile.temporary) / "alive"):
         broken[Promise.ENDS] = "a process that left its session outlived it"
     return broken
+
+
+def _ways_around(count: int) -> str:
+    return "a way around it worked when it was tried" if count == 1 else f"{count} ways around it worked when they were tried"
 
 
 def _furnish(folder: Path) -> None:

@@ -63,14 +63,23 @@ def needed(profile: Profile) -> frozenset[Promise]:
     return frozenset(wanted)
 
 
-def sentences(promises: Promises) -> tuple[str, ...]:
-    """For `remit doctor` and `session_info`: one line for what holds, one for each promise that does not."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One line for `remit doctor` and `session_info`."""
+
+    line: str
+    holds: bool
+    """Is it good news?"""
+
+
+def sentences(promises: Promises) -> tuple[Told, ...]:
+    """One for what holds, one for each promise that does not."""
     if not promises.usable:
-        return (f"{promises.backend} cannot be used here: {promises.unusable}",)
+        return (Told(f"{promises.backend} cannot be used here: {promises.unusable}", holds=False),)
     every = {**promises.writing, **promises.reading}
     kept = [str(promise) for promise in Promise if promise not in every]
-    lines = [f"{promises.backend}: a command {'; '.join(kept)}"] if kept else []
+    lines = [Told(f"{promises.backend}: a command {'; '.join(kept)}", holds=True)] if kept else []
     for promise, why in every.items():
         where = "" if promise in promises.reading else " where the workspace may be written"
-        lines.append(f"{promises.backend} does not hold{where} that a command {promise}: {why}")
+        lines.append(Told(f"{promises.backend} does not hold{where} that a command {promise}: {why}", holds=False))
     return tuple(lines)

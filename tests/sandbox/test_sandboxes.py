@@ -14,7 +14,7 @@ from mcp_server.sandbox.choice import candidates, choose
 from mcp_server.sandbox.placeholders import Placeholders
 from mcp_server.sandbox.probe import probe
 from mcp_server.sandbox.profile import Place, Profile
-from mcp_server.sandbox.promises import Promise, sentences
+from mcp_server.sandbox.promises import Promise, Told, sentences
 from mcp_server.sandbox.running import running
 from tests.bounds import LONG
 from tests.sandbox.actor import LIMITS
@@ -183,7 +183,7 @@ def test_a_program_that_cannot_set_up_a_sandbox_is_found_unusable_with_its_reaso
     broken.chmod(0o755)
     promises = probe(Bubblewrap(program=str(broken), placeholders=Placeholders(tmp_path / "placeholders")), tmp_path)
     assert (promises.usable, promises.unusable) == (False, "setting up uid map: Permission denied")
-    assert sentences(promises) == ("bubblewrap cannot be used here: setting up uid map: Permission denied",)
+    assert sentences(promises) == (Told("bubblewrap cannot be used here: setting up uid map: Permission denied", holds=False),)
 
 
 def test_a_link_put_in_the_place_of_a_folder_is_not_followed(tmp_path: Path) -> None:
