@@ -27,6 +27,7 @@ from mcp_server.protocol.http import listen, serve_http
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.looks import Looks
 from mcp_server.protocol.server import build_server
+from mcp_server.protocol.showing import Showing
 from mcp_server.protocol.state_key import request_state_key
 from mcp_server.protocol.stdio import serve_stdio
 from mcp_server.protocol.tasks import Tasks
@@ -53,6 +54,7 @@ from mcp_server.sessions.sight import StoreSight
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolset.all import every_tool
 from mcp_server.sessions.watch import Watch
+from mcp_server.sessions.ways import Ways
 from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.places import Places, private_folder
 from mcp_server.settings.schema import Retention, WebSearch
@@ -151,6 +153,7 @@ async def running(
             web=web_of(rules, environment),
             tools=settings.tools,
             herald=announcer_of(settings, _ground(store, settings, environment, places, redaction, clock)),
+            ways=Ways(channels=settings.channels, console=partial(console_address, places.state)),
             arguments_told=_told(rules, redaction),
             telemetry=telemetry,
         )
@@ -256,10 +259,10 @@ def _wired(
     tools = every_tool(deployment, supervisor, workspace)
     desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
     promised = PromiseDesk(deployment, supervisor, desk.book)
-    forms = "elicitation" in settings.channels
+    showing = Showing(ways=deployment.ways)
     caller_of = Callers(Caller(principal=LOCAL, workspace=workspace, agent=settings.agent), known_only=settings.gateway is not None)
     sight = StoreSight(deployment)
-    tasks = Tasks(desk, promised, caller_of=caller_of, timing=timing, clock=deployment.clock, forms=forms)
+    tasks = Tasks(desk, promised, caller_of=caller_of, timing=timing, clock=deployment.clock, showing=showing)
     looks = Looks(desk, sight, caller_of=caller_of, timing=timing, sources=[TaskSource(tasks, sight)])
     server = build_server(
         desk,
@@ -269,8 +272,8 @@ def _wired(
         version=importlib.metadata.version("remit"),
         tasks=tasks,
         timing=timing,
-        panel=panels(desk) if "app" in settings.channels else None,
-        forms=forms,
+        panel=panels(desk) if "app" in deployment.ways.channels else None,
+        showing=showing,
     )
     return Running(
         retention=settings.retention,

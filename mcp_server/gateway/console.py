@@ -17,7 +17,7 @@ from mcp_server.gateway.agents import AgentsPage
 from mcp_server.gateway.answering import Answering, NotCounted, Sent
 from mcp_server.gateway.audit import audit_page, download, search_of
 from mcp_server.gateway.cards import card
-from mcp_server.gateway.frame import page, turned_away
+from mcp_server.gateway.frame import outside, page, turned_away
 from mcp_server.gateway.guarding import Guarded, names_of
 from mcp_server.gateway.html import el
 from mcp_server.gateway.inbox import Inbox, inbox_page
@@ -27,7 +27,9 @@ from mcp_server.store.protocol import Store
 
 HOST = "127.0.0.1"
 COOKIE = "remit_console"
-STATIC = {"console.css": "text/css", "cards.js": "text/javascript", "console.js": "text/javascript"}
+STATIC = {"console.css": "text/css", "cards.js": "text/javascript", "console.js": "text/javascript", "prompt.js": "text/javascript"}
+OUTSIDE = ("console.css", "prompt.js")
+"""Those that a page outside the door needs."""
 FILES = Path(__file__).parent / "static"
 
 BODY_BYTES = 64 * 1024
@@ -152,6 +154,12 @@ class Console:
         whole = card(shown, action=f"/{self.door}/prompts/{prompt.id}", form_key=visit.form_key, note=note)
         return page("Prompt", self.door, "", el("h1", None, "Prompt"), whole, back, status=status)
 
+    async def lead(self, request: Request) -> Response:
+        """Where a link to a prompt leads, outside the door: the same page for everybody, which says how to sign in. It knows nobody and
+        nothing; its script leads a browser that has signed in to the prompt.
+        """
+        return outside(request.path_params["prompt_id"])
+
     async def events(self, request: Request, _visit: Visit) -> Response:
         """What is open, live."""
         return StreamingResponse(self.inbox.happenings(lambda: self.visit(request) is not None), media_type="text/event-stream")
@@ -162,6 +170,10 @@ class Console:
         if name not in STATIC:
             return turned_away("No such page.", 404)
         return FileResponse(FILES / name, media_type=STATIC[name])
+
+    async def file_outside(self, request: Request) -> Response:
+        """Likewise, for the page that a link leads to."""
+        return await self.file(request) if request.path_params["name"] in OUTSIDE else turned_away("No such page.", 404)
 
     # ---- the way in -----------------------------------------------------------------------------
 
@@ -229,5 +241,6 @@ def console_app(console: Console, *, port: int) -> ASGIApp:
         Route("/audit", console.reading(console.show_audit)),
         Route("/audit/export", console.reading(console.export_audit)),
     ]
-    app = Starlette(routes=[Mount(f"/{console.door}", routes=routes)], exception_handlers={404: nowhere})
+    leading = [Route("/prompts/{prompt_id}", console.lead), Route("/static/{name}", console.file_outside)]
+    app = Starlette(routes=[Mount(f"/{console.door}", routes=routes), *leading], exception_handlers={404: nowhere})
     return Guarded(app=app, hosts=names_of(port))

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from starlette.responses import HTMLResponse
 
 from mcp_server.gateway.html import Child, Html, el
+from mcp_server.store.ids import is_id
 
 ROOMS = (("", "Inbox"), ("sessions", "Sessions"), ("rulings", "Rulings"), ("agents", "Agents"), ("audit", "Audit"))
 """The pages that the navigation leads to, below the door."""
@@ -26,6 +27,27 @@ def turned_away(words: str, status: int = 403) -> HTMLResponse:
     return _whole("Not open here", None, None, (el("h1", None, "Not open here"), el("p", None, words)), None, status)
 
 
+def outside(prompt_id: str) -> HTMLResponse:
+    """What a link to a prompt shows a browser that has not signed in, or that has no scripts. What is no prompt's id leads nowhere."""
+    if not is_id("prm", prompt_id):
+        return turned_away("No such page.", 404)
+    words = (
+        el("h1", None, "Sign in to answer"),
+        el("p", None, "A prompt waits for your answer in this console, which shows it to your signed-in browser alone."),
+        el(
+            "p",
+            None,
+            "To sign in, open the link that ",
+            el("code", None, "remit console"),
+            " shows in your terminal; it works once, and Enter there shows another one. You are then brought to this prompt.",
+        ),
+        el("p", None, "Never open such a link, and type no code, that somebody else gave you."),
+        el("p", {"class": "id", "id": "wanted", "data-prompt": prompt_id}, prompt_id),
+    )
+    files = (el("link", {"rel": "stylesheet", "href": "/static/console.css"}), el("script", {"src": "/static/prompt.js", "defer": True}))
+    return _document("Sign in", files, None, words, None, 200)
+
+
 def _whole(
     title: str, door: str | None, top: Html | None, body: Iterable[Child | Iterable[Child]], foot: Html | None, status: int
 ) -> HTMLResponse:
@@ -37,6 +59,12 @@ def _whole(
         if door is not None
         else []
     )
+    return _document(title, files, top, body, foot, status)
+
+
+def _document(
+    title: str, files: Iterable[Html], top: Html | None, body: Iterable[Child | Iterable[Child]], foot: Html | None, status: int
+) -> HTMLResponse:
     head = el(
         "head",
         None,

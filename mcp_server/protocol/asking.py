@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from typing import Protocol, assert_never
 
 import anyio
-from mcp_types import ClientCapabilities, InputRequiredResult
+from mcp_types import InputRequiredResult
 
 from mcp_server.policy.values import CallId
 from mcp_server.principal import Principal
 from mcp_server.protocol.replies import Answered, PutOff, Reply, Unusable
+from mcp_server.protocol.showing import Showing
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Answer, Prompt, PromptId, SessionRecord
 from mcp_server.sessions.front import Ended, Front, Open
@@ -26,6 +27,7 @@ class Asker:
     front: Front
     principal: Principal
     timing: Timing
+    showing: Showing
     clock: Callable[[], float]
     """Seconds since the epoch."""
 
@@ -77,12 +79,6 @@ class Channel(Protocol):
 def fresh(still: Open, put_off: frozenset[PromptId]) -> tuple[Prompt, ...]:
     """The open prompts but for those that the person closed without a choice."""
     return tuple(prompt for prompt in still.prompts if prompt.id not in put_off)
-
-
-def declares_forms(capabilities: ClientCapabilities | None) -> bool:
-    """The client says that it shows forms. Before modes existed, an empty declaration meant forms."""
-    elicitation = None if capabilities is None else capabilities.elicitation
-    return elicitation is not None and (elicitation.form is not None or elicitation.url is None)
 
 
 async def pass_on(visit: Asker, prompt: Prompt, reply: Reply, *, channel: str) -> bool:

@@ -12,10 +12,11 @@ from mcp_types.version import is_version_at_least
 from pydantic import ValidationError
 
 from mcp_server.protocol.asking import LookAgain, Put, Visit, fresh, pass_on
+from mcp_server.protocol.asking_wire import Wire
 from mcp_server.protocol.forms import message_of, schema_of
 from mcp_server.protocol.replies import PutOff, Reply, Unusable, read_reply
 from mcp_server.records import Prompt, PromptId
-from mcp_server.sessions.front import Ended, Open
+from mcp_server.sessions.front import Open
 
 _NOT_AN_ANSWER = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 """Errors that say nothing of the person: the prompt stays open. Any other says that the client cannot show the form."""
@@ -24,12 +25,11 @@ _NOT_AN_ANSWER = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 class FormChannel:
     """The forms of one request, sharing the wire of its connection."""
 
-    def __init__(self, visit: Visit, *, session: ServerSession, request_id: RequestId | None, wire: anyio.Lock) -> None:
+    def __init__(self, visit: Visit, *, session: ServerSession, request_id: RequestId | None, lock: anyio.Lock) -> None:
         self._visit = visit
         self._session = session
         self._request_id = request_id
-        self._wire = wire
-        self._ended: Ended | None = None
+        self._wire = Wire(visit, lock)
 
     def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
         """Prompts alone; the client's model is asked by calls of its own."""
@@ -38,15 +38,14 @@ class FormChannel:
     async def put(self, still: Open, put_off: frozenset[PromptId]) -> Put:
         """The oldest prompt alone; the others have their turn."""
         prompt = fresh(still, put_off)[0]
-        postponed = False
-        async with anyio.create_task_group() as group:
-            group.start_soon(self._watch, prompt, put_off, group.cancel_scope)
-            async with self._wire:
-                # Another call of this connection may have had it answered while this one queued.
-                if await self._visit.front.show(prompt.id) is not None:
-                    postponed = await pass_on(self._visit, prompt, await self._reply(prompt), channel="form")
-            group.cancel_scope.cancel()
-        return self._ended or LookAgain(put_off=frozenset({prompt.id}) if postponed else frozenset())
+        postponed: set[PromptId] = set()
+
+        async def ask() -> None:
+            if await pass_on(self._visit, prompt, await self._reply(prompt), channel="form"):
+                postponed.add(prompt.id)
+
+        await self._wire.show(prompt, put_off, ask)
+        return self._wire.ended or LookAgain(put_off=frozenset(postponed))
 
     async def _reply(self, prompt: Prompt) -> Reply:
         visit = self._visit
@@ -63,18 +62,3 @@ class FormChannel:
                 return Unusable(reason="the client's answer is not one that a form can have")
             return read_reply(prompt, result, seconds=visit.clock() - put_at, reflex=visit.timing.reflex)
         return PutOff()
-
-    async def _watch(self, prompt: Prompt, put_off: frozenset[PromptId], form: anyio.CancelScope) -> None:
-        """Withdraw the form, or leave the queue, once the prompt is open no more."""
-        seen: frozenset[str] = frozenset({prompt.id, *put_off})
-        while True:
-            settled = await self._visit.front.settle(
-                self._visit.root, self._visit.call_id, seconds=self._visit.timing.form_life, shown=tuple(seen)
-            )
-            if isinstance(settled, Ended):
-                self._ended = settled
-                break
-            seen = settled.ids
-            if prompt.id not in seen:
-                break
-        form.cancel()

@@ -8,14 +8,14 @@ the tool and the arguments. It names the call, so that a retry, even after a res
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequest, InputRequiredResult, InputResponse
+from mcp_types import ElicitResult, InputRequest, InputRequiredResult, InputResponse
 from pydantic import TypeAdapter, ValidationError
 
 from mcp_server.errors import NoSuchHandle
 from mcp_server.protocol.asking import Exhausted, LookAgain, Put, Suspend, Visit, fresh, pass_on
-from mcp_server.protocol.forms import message_of, schema_of
 from mcp_server.protocol.replies import Reply, Unusable, read_reply
 from mcp_server.protocol.sampling import request_of, said_by
+from mcp_server.protocol.showing import Shape, agreed_in, link_key
 from mcp_server.protocol.timing import MAX_ROUNDS
 from mcp_server.records import Prompt, PromptId
 from mcp_server.sessions.front import Ended, Open
@@ -33,7 +33,7 @@ class RoundState:
     """How many times the client has been asked so far."""
     put_at: float = 0.0
     asked: tuple[str, ...] = ()
-    """Ids of prompts and of turns."""
+    """Keys of prompts and of turns."""
     put_off: tuple[PromptId, ...] = ()
 
 
@@ -55,7 +55,8 @@ def read_state(text: str | None) -> RoundState | None:
 
 
 async def take_replies(visit: Visit, state: RoundState, responses: Mapping[str, InputResponse]) -> frozenset[PromptId] | Ended:
-    """Pass on what came back for prompts and turns that were asked and are still open; later than that it counts for nothing.
+    """Pass on what came back for prompts and turns that were asked and are still open; later than that it counts for nothing. Of links
+    it is only kept whether the person agreed to open them.
 
     Returns the prompts put off so far, or the end of the call.
     """
@@ -68,6 +69,8 @@ async def take_replies(visit: Visit, state: RoundState, responses: Mapping[str, 
             reply = _reply(visit, state, prompt, responses[prompt.id])
             if await pass_on(visit, prompt, reply, channel="input_required"):
                 put_off.add(prompt.id)
+        elif (key := link_key(prompt.id)) in state.asked and key in responses:
+            visit.showing.agreed.add(prompt.id) if agreed_in(responses[key]) else put_off.add(prompt.id)
     for ask in settled.turns:
         if ask.id in state.asked and ask.id in responses:
             visit.front.turn_said(visit.call_id, ask.id, said_by(responses[ask.id]))
@@ -83,15 +86,18 @@ def _reply(visit: Visit, state: RoundState, prompt: Prompt, response: InputRespo
 class RoundChannel:
     """One more round of one call."""
 
-    def __init__(self, visit: Visit, state: RoundState, *, forms: bool) -> None:
+    def __init__(self, visit: Visit, state: RoundState, shape: Shape | None) -> None:
         self._visit = visit
         self._state = state
-        self._forms = forms
-        """Whether the client shows forms."""
+        self._shape: Shape | None = shape
+        """How this client is given prompts; None: it is given none."""
 
     def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
-        """Turns, and prompts where the client shows forms."""
-        return bool(still.turns or (self._forms and fresh(still, put_off)))
+        """Turns, and prompts where the client is given them."""
+        return bool(still.turns or self._new(still, put_off))
+
+    def _new(self, still: Open, put_off: frozenset[PromptId]) -> tuple[Prompt, ...]:
+        return self._visit.showing.puttable(fresh(still, put_off), self._shape)
 
     async def put(self, still: Open, put_off: frozenset[PromptId]) -> Put:
         """All that is open, and what opens in the same breath."""
@@ -100,16 +106,9 @@ class RoundChannel:
         gathered = await self._gathered(still)
         if isinstance(gathered, Ended):
             return gathered
-        requests: dict[str, InputRequest] = {}
-        for prompt in fresh(gathered, put_off) if self._forms else ():
-            if await self._visit.front.show(prompt.id) is not None:
-                form = ElicitRequestFormParams(message=message_of(prompt), requested_schema=schema_of(prompt, titled=True))
-                requests[prompt.id] = ElicitRequest(params=form)
-        for ask in gathered.turns:
-            if await self._visit.front.put_turn(self._visit.call_id, ask.id):
-                requests[ask.id] = request_of(ask)
+        requests, unputtable = await self._requests(gathered, put_off)
         if not requests:
-            return LookAgain()
+            return LookAgain(put_off=unputtable)
         state = RoundState(
             call=self._visit.call_id,
             round=self._state.round + 1,
@@ -118,6 +117,20 @@ class RoundChannel:
             put_off=tuple(sorted(put_off)),
         )
         return Suspend(result=InputRequiredResult(input_requests=requests, request_state=_STATE.dump_json(state).decode()))
+
+    async def _requests(self, still: Open, put_off: frozenset[PromptId]) -> tuple[dict[str, InputRequest], frozenset[PromptId]]:
+        """What to ask by key, and the prompts for which there is no way any more: the console was closed meanwhile."""
+        requests, unputtable = dict[str, InputRequest](), set[PromptId]()
+        for prompt in self._new(still, put_off):
+            request = self._visit.showing.request(prompt, self._shape)
+            if request is None:
+                unputtable.add(prompt.id)
+            elif await self._visit.front.show(prompt.id) is not None:
+                requests[request[0]] = request[1]
+        for ask in still.turns:
+            if await self._visit.front.put_turn(self._visit.call_id, ask.id):
+                requests[ask.id] = request_of(ask)
+        return requests, frozenset(unputtable)
 
     async def _gathered(self, still: Open) -> Open | Ended:
         visit = self._visit

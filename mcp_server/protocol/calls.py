@@ -3,30 +3,26 @@
 A visitor's work: the call is begun and goes on in the sessions room, whatever becomes of the request.
 """
 
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, assert_never
 
 import anyio
 import structlog
 from mcp.server.context import ServerRequestContext
-from mcp.server.session import ServerSession
 from mcp_types import CallToolRequestParams, CallToolResult, InputRequiredResult
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
-from starlette.requests import Request as HttpRequest
 
-from mcp_server.policy.values import CallId
 from mcp_server.protocol.apps import Panel, beside, declares_apps
 from mcp_server.protocol.asking import Channel, Exhausted, LookAgain, Suspend, Visit
 from mcp_server.protocol.asking_rounds import RoundState, read_state, take_replies
 from mcp_server.protocol.channels import Elsewhere, channel_of, lends_of
+from mcp_server.protocol.company import Attached, accompanied
 from mcp_server.protocol.lines import Line, line_of
-from mcp_server.protocol.sampling_calls import ModelCalls
+from mcp_server.protocol.showing import Showing
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.wire import ended, failure, misfit, tool_error, unknown_tool, waiting
 from mcp_server.records import PromptId, SessionRecord
-from mcp_server.sessions.front import Caller, Ended, Front, Open, Sampling
+from mcp_server.sessions.front import Caller, Ended, Front, Open
 from mcp_server.tools.base import ToolSpec
 
 log = structlog.get_logger("protocol")
@@ -35,9 +31,6 @@ _GONE = "the client has gone; the call goes on"
 
 _AT_ONCE = 0.05
 """Seconds. A call that ends within them needs no company: no progress is due, and no reader has lost patience."""
-
-_NEWS = 1.0
-"""Seconds at least between two messages on progress: more often is not read."""
 
 Request = ServerRequestContext[Line, Any]
 CallerOf = Callable[[Request], Caller]
@@ -59,32 +52,6 @@ class Keeper(Protocol):
         ...
 
 
-class _Attached:
-    """A request's hold on its call. It lets go once, and at the very moment when it is cut short: a client that takes a call back and
-    makes it again at once finds it free, however long a form takes to be taken away.
-    """
-
-    def __init__(self, front: Front, call_id: CallId, seconds: float) -> None:
-        self._front = front
-        self._call_id = call_id
-        self._seconds = seconds
-        self._holds = True
-
-    async def let_go(self) -> None:
-        """Leave the call to itself."""
-        if self._holds:
-            self._holds = False
-            with anyio.move_on_after(self._seconds, shield=True):
-                await self._front.detach(self._call_id)
-
-    async def until_cut(self) -> None:
-        """Hold on until cancelled."""
-        try:
-            await anyio.sleep_forever()
-        finally:
-            await self.let_go()
-
-
 class ToolCalls:
     """Answers `tools/call` in both eras. Not to be given to a server as `on_call_tool`, which knows no results that an extension claims."""
 
@@ -97,9 +64,9 @@ class ToolCalls:
         clock: Callable[[], float],
         keeper: Keeper | None = None,
         panel: Panel | None = None,
-        forms: bool = True,
+        showing: Showing | None = None,
     ) -> None:
-        self._forms = forms
+        self._showing = showing or Showing()
         self._keeper = keeper
         self._panel = panel
         self._of_panel = frozenset(tool.name for tool in panel.tools()) if panel is not None else frozenset[str]()
@@ -139,21 +106,20 @@ class ToolCalls:
         line = line_of(ctx, self._front, self._timing)
         root = await self._root(caller, line)
         back = read_state(params.request_state)
-        call_id = await self._attach(root, spec.name, params.arguments or {}, back)
-        visit = Visit(front=self._front, principal=caller.principal, root=root, call_id=call_id, timing=self._timing, clock=self._clock)
-        attached = _Attached(self._front, call_id, self._timing.leave)
+        visit = await self._attach(caller, root, spec.name, params.arguments or {}, back)
+        attached = Attached(self._front, visit.call_id, self._timing.leave)
         outcome: Ended | Open | Suspend | None = None
         lends = lends_of(ctx, line)
-        self._front.lends(call_id, lends)
+        self._front.lends(visit.call_id, lends)
         keeper = self._keeper if self._keeper is not None and self._keeper.keeps(ctx, spec) else None
         try:
             if back is None:
-                outcome = await self._front.settle(root, call_id, seconds=_AT_ONCE)
+                outcome = await self._front.settle(root, visit.call_id, seconds=_AT_ONCE)
                 if isinstance(outcome, Ended) or (keeper is not None and spec.outlasts):
                     return await _handed(ctx, spec, visit, outcome, keeper)
-            async with _accompanied(ctx, visit, lends, attached) as asked:
+            async with accompanied(ctx, visit, lends, attached) as asked:
                 put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
-                channel = channel_of(ctx, visit, line, back, panel, forms=self._forms) if keeper is None else Elsewhere()
+                channel = channel_of(ctx, visit, line, back, panel) if keeper is None else Elsewhere()
                 outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, channel, put_off)
                 if asked is not None:
                     await asked.landed()
@@ -170,12 +136,20 @@ class ToolCalls:
         with anyio.fail_after(self._timing.begin, shield=True):
             return await self._front.open_root(caller, shared=True)
 
-    async def _attach(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any], back: RoundState | None) -> CallId:
+    async def _attach(self, caller: Caller, root: SessionRecord, tool: str, arguments: Mapping[str, Any], back: RoundState | None) -> Visit:
         # Shielded: a call that was begun must be known here, or nobody detaches from it.
         with anyio.fail_after(self._timing.begin, shield=True):
-            if back is not None:
-                return await self._front.rejoin(root, back.call)
-            return await self._front.begin(root, tool, arguments)
+            begun = self._front.begin(root, tool, arguments) if back is None else self._front.rejoin(root, back.call)
+            call_id = await begun
+        return Visit(
+            front=self._front,
+            principal=caller.principal,
+            root=root,
+            call_id=call_id,
+            timing=self._timing,
+            showing=self._showing,
+            clock=self._clock,
+        )
 
 
 async def _handed(ctx: Request, spec: ToolSpec, visit: Visit, outcome: Ended | Open | Suspend, keeper: Keeper | None) -> Told:
@@ -198,50 +172,6 @@ def _told(spec: ToolSpec, outcome: Ended | Open | Suspend) -> CallToolResult | I
             return result
         case _:
             assert_never(outcome)
-
-
-@asynccontextmanager
-async def _accompanied(ctx: Request, visit: Visit, lends: Sampling, attached: _Attached) -> AsyncGenerator[ModelCalls | None]:
-    """Progress is told and the client's model asked meanwhile, and what is inside is cut short when nobody is left to read the result."""
-    async with anyio.create_task_group() as group:
-        group.start_soon(attached.until_cut)
-        group.start_soon(_tell_progress, ctx.session, visit)
-        request: HttpRequest | None = ctx.request
-        asked = None
-        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-            if request is not None:
-                group.start_soon(_watch_reader, request, group.cancel_scope)
-            if lends is not Sampling.NONE:
-                asked = ModelCalls(visit, session=ctx.session, request_id=ctx.request_id)
-                group.start_soon(asked.run)
-        yield asked
-        group.cancel_scope.cancel()
-
-
-async def _watch_reader(request: HttpRequest, stay: anyio.CancelScope) -> None:
-    """Up to 2025-11-25 the SDK goes on with a request whose reader has hung up; a form would keep a dead connection for its whole
-    life. Nothing is lost by leaving: the call goes on, and there is no stream left that could carry its result.
-    """
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-    stay.cancel()
-
-
-async def _tell_progress(session: ServerSession, visit: Visit) -> None:
-    """News within a second, and a message every few seconds in any case. The SDK sends none where the client gave no token."""
-    every = visit.timing.progress_every
-    told, last, told_at = 0, "", anyio.current_time()
-    while True:
-        await anyio.sleep(min(every, _NEWS))
-        words = visit.front.progress(visit.call_id)
-        if words == last and anyio.current_time() - told_at < every:
-            continue
-        told, last, told_at = told + 1, words, anyio.current_time()
-        try:
-            await session.report_progress(told, message=words)
-        except Exception as error:  # a host that chokes on progress must not end the call
-            log.info("progress could not be told", exc_info=error)
-            return
 
 
 async def _stay(visit: Visit, channel: Channel | None, put_off: frozenset[PromptId]) -> Ended | Open | Suspend:

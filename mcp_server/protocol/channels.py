@@ -6,11 +6,13 @@ from mcp.server.context import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.protocol.apps import Panel
-from mcp_server.protocol.asking import Channel, Exhausted, Put, Visit, declares_forms, fresh
+from mcp_server.protocol.asking import Channel, Exhausted, Put, Visit, fresh
 from mcp_server.protocol.asking_forms import FormChannel
+from mcp_server.protocol.asking_links import LinkChannel
 from mcp_server.protocol.asking_rounds import RoundChannel, RoundState
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.sampling import lent
+from mcp_server.protocol.showing import Shape
 from mcp_server.records import PromptId
 from mcp_server.sessions.front import Open, Sampling
 
@@ -28,7 +30,7 @@ class Elsewhere:
 
 
 class PanelChannel:
-    """The channel of a request whose client shows a panel and no forms: it leaves with what no panel has yet, since that is how one gets
+    """The channel of a request whose client is to show a panel: it leaves with what no panel has yet, since that is how one gets
     it. What a panel has is answered there while the request stays.
     """
 
@@ -55,20 +57,28 @@ def lends_of(ctx: Request, line: Line | None) -> Sampling:
     return lent(ctx.session.client_capabilities, ctx.protocol_version) if reachable else Sampling.NONE
 
 
-def channel_of(
-    ctx: Request, visit: Visit, line: Line | None, back: RoundState | None, panel: Panel | None, *, forms: bool
-) -> Channel | None:
-    """The way to a person that this request declares, or from 2026-07-28 on to whatever it lends; None: there is none. `forms`: whether
-    settings let them be a way.
+def channel_of(ctx: Request, visit: Visit, line: Line | None, back: RoundState | None, panel: Panel | None) -> Channel | None:
+    """The way to a person that this request declares and settings prefer, or from 2026-07-28 on to whatever it lends; None: there is
+    none.
     """
-    forms = forms and declares_forms(ctx.session.client_capabilities)
-    asked = _asked(ctx, visit, line, back, forms=forms)
-    return asked if forms or panel is None else PanelChannel(visit, panel, asked)
+    modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    reached = modern or (line is not None and ctx.session.can_send_request)
+    capabilities = ctx.session.client_capabilities if reached else None
+    shape = visit.showing.shape(capabilities, ctx.protocol_version, principal=visit.principal.key, panel=panel is not None)
+    if modern:
+        asked: Channel | None = RoundChannel(visit, back or RoundState(call=visit.call_id), shape)
+    else:
+        asked = _on_the_wire(ctx, visit, line, shape)
+    return PanelChannel(visit, panel, asked) if shape == "panel" and panel is not None else asked
 
 
-def _asked(ctx: Request, visit: Visit, line: Line | None, back: RoundState | None, *, forms: bool) -> Channel | None:
-    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return RoundChannel(visit, back or RoundState(call=visit.call_id), forms=forms)
-    if not forms or line is None or not ctx.session.can_send_request:
+def _on_the_wire(ctx: Request, visit: Visit, line: Line | None, shape: Shape | None) -> FormChannel | LinkChannel | None:
+    if line is None:
         return None
-    return FormChannel(visit, session=ctx.session, request_id=ctx.request_id, wire=line.wire)
+    match shape:
+        case "form":
+            return FormChannel(visit, session=ctx.session, request_id=ctx.request_id, lock=line.wire)
+        case "link":
+            return LinkChannel(visit, session=ctx.session, request_id=ctx.request_id, lock=line.wire)
+        case "panel" | None:
+            return None

@@ -13,11 +13,12 @@ from mcp_types import CallToolRequestParams, ReadResourceRequestParams, ReadReso
 from mcp_server.protocol.agent_prompts import AgentPrompts
 from mcp_server.protocol.apps import IDENTIFIER, Panel, lister, reader
 from mcp_server.protocol.calls import CallerOf, Request, ToolCalls
-from mcp_server.protocol.instructions import INSTRUCTIONS
+from mcp_server.protocol.instructions import instructions
 from mcp_server.protocol.lines import Line, lifespan_of
 from mcp_server.protocol.listing import listed
 from mcp_server.protocol.looks import Looks
 from mcp_server.protocol.resources import not_yours
+from mcp_server.protocol.showing import Showing
 from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.front import Front
@@ -53,7 +54,7 @@ def build_server(
     looks: Looks | None = None,
     panel: Panel | None = None,
     clock: Callable[[], float] = time.time,
-    forms: bool = True,
+    showing: Showing | None = None,
 ) -> Server[Line]:
     """A server over a front. Starts nothing.
 
@@ -67,12 +68,12 @@ def build_server(
         looks: Where callers may look at their sessions without a call; None: nowhere.
         panel: Shows prompts inside clients that render apps; None: no client is shown any.
         clock: Seconds since the epoch.
-        forms: Whether prompts may be put in the client's forms.
+        showing: By what prompts may be answered, as `tasks` has it; None: by every channel, with no console to lead to.
 
     Raises:
         ValueError: A tool's name or description that clients would choke on.
     """
-    timing = timing or Timing()
+    timing, showing = timing or Timing(), showing or Showing()
     tools = listed(front.specs())
     prompts = AgentPrompts(front, caller_of)
     schemas = {tool.name: tool.input_schema for tool in tools}
@@ -82,7 +83,7 @@ def build_server(
         version=version,
         title="Remit",
         description="Governed subagents: each works within a remit that is cut from its caller's.",
-        instructions=INSTRUCTIONS,
+        instructions=instructions(showing.ways.channels),
         cache_hints={"tools/list": CacheHint(ttl_ms=_LIST_MILLISECONDS), "prompts/list": CacheHint(ttl_ms=_LIST_MILLISECONDS)},
         lifespan=lifespan_of(front, timing),
         get_tool_input_schema=schemas.get,
@@ -91,7 +92,7 @@ def build_server(
         on_get_prompt=prompts.got,
     )
     # Not as `on_call_tool`: that knows nothing of results that an extension claims.
-    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks, panel=panel, forms=forms)
+    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks, panel=panel, showing=showing)
     server.add_request_handler("tools/call", CallToolRequestParams, calls)
     _extend(server, tasks, looks, panel)
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)

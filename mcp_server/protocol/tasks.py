@@ -12,13 +12,14 @@ from mcp.server.context import HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding, RequestHandler
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types import METHOD_NOT_FOUND
+from mcp_types import METHOD_NOT_FOUND, CreateMessageRequest, ElicitRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.errors import NoSuchHandle
-from mcp_server.protocol.asking import Asker, Visit, declares_forms, pass_on
+from mcp_server.protocol.asking import Asker, Visit, pass_on
 from mcp_server.protocol.lines import Line
-from mcp_server.protocol.sampling import lent
+from mcp_server.protocol.sampling import lent, request_of
+from mcp_server.protocol.showing import Shape, Showing, agreed_in, link_key
 from mcp_server.protocol.tasks_answers import reply_in, said_in
 from mcp_server.protocol.tasks_wire import (
     IDENTIFIER,
@@ -34,9 +35,8 @@ from mcp_server.protocol.tasks_wire import (
     task_of,
 )
 from mcp_server.protocol.timing import Timing
-from mcp_server.records import Prompt
+from mcp_server.records import Prompt, PromptId
 from mcp_server.sessions.front import Caller, Front
-from mcp_server.sessions.models.asks import ModelAsk
 from mcp_server.sessions.promised import Promised, PromisedFront
 from mcp_server.tools.base import ToolSpec
 
@@ -54,10 +54,9 @@ class Tasks:
         caller_of: Callable[[Request], Caller],
         timing: Timing,
         clock: Callable[[], float] = time.time,
-        forms: bool = True,
+        showing: Showing | None = None,
     ) -> None:
-        self._forms = forms
-        """Whether settings let forms be a way to a person."""
+        self._showing = showing or Showing()
         self.promised = promised
         self._front = front
         self._caller_of = caller_of
@@ -78,7 +77,7 @@ class Tasks:
         promised = await self.promised.promise(visit.root, visit.call_id)
         if promised is None:
             return None
-        status = status_of(promised, asks=self._forms and declares_forms(ctx.session.client_capabilities))
+        status = status_of(promised, asks=bool(self._showing.puttable(promised.prompts, self._shape(ctx))))
         return {"resultType": "task", **task_of(promised, status, poll_every=self._timing.poll_every)}
 
     async def found(self, ctx: Request, task_id: str) -> Promised:
@@ -97,24 +96,38 @@ class Tasks:
         """The task as this request's client may see it. Its prompts and turns count as put. What was answered elsewhere while this was
         put together is left out: the next look tells what came of it.
         """
-        asks = self._forms and declares_forms(ctx.session.client_capabilities)
-        shown: list[Prompt | ModelAsk] = [prompt for prompt in promised.prompts if await self._show(prompt)] if asks else []
-        shown += [ask for ask in promised.turns if await self._front.put_turn(promised.call_id, ask.id)]
+        shape, shown = self._shape(ctx), dict[str, ElicitRequest | CreateMessageRequest]()
+        for prompt in self._showing.puttable(promised.prompts, shape):
+            request = self._showing.request(prompt, shape)
+            if request is not None and await self._show(prompt):
+                shown[request[0]] = request[1]
+        for ask in promised.turns:
+            if await self._front.put_turn(promised.call_id, ask.id):
+                shown[ask.id] = request_of(ask)
         return detailed(self._specs[promised.tool], promised, shown, poll_every=self._timing.poll_every)
 
     async def answered(self, ctx: Request, promised: Promised, responses: Mapping[str, object]) -> None:
         """Answers to what is still open count, one by one; every other one is passed over."""
-        asker = Asker(front=self._front, principal=self._caller_of(ctx).principal, timing=self._timing, clock=self._clock)
-        put_off = [
-            prompt.id
-            for prompt in promised.prompts
-            if self._forms and prompt.id in responses and await self._passed_on(asker, prompt, responses[prompt.id])
-        ]
+        asker = Asker(
+            front=self._front, principal=self._caller_of(ctx).principal, timing=self._timing, showing=self._showing, clock=self._clock
+        )
+        forms = self._showing.takes_forms(ctx.session.client_capabilities)
+        put_off: list[PromptId] = []
+        for prompt in promised.prompts:
+            if forms and prompt.id in responses:
+                put_off += [prompt.id] if await self._passed_on(asker, prompt, responses[prompt.id]) else []
+            elif (key := link_key(prompt.id)) in responses:
+                self._showing.agreed.add(prompt.id) if agreed_in(responses[key]) else put_off.append(prompt.id)
         for ask in promised.turns:
             if ask.id in responses:
                 self._front.turn_said(promised.call_id, ask.id, said_in(responses[ask.id]))
         if put_off:
             await self.promised.put_off(asker.principal, promised.call_id, put_off)
+
+    def _shape(self, ctx: Request) -> Shape | None:
+        """How this request's client is given prompts. A task brings no panel."""
+        principal = self._caller_of(ctx).principal.key
+        return self._showing.shape(ctx.session.client_capabilities, ctx.protocol_version, principal=principal, panel=False)
 
     async def _passed_on(self, asker: Asker, prompt: Prompt, response: object) -> bool:
         now = self._clock()

@@ -3,7 +3,7 @@
 Built as plain mappings: `ttlMs` must be there even where it is null, which the SDK's models leave out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, assert_never
 
@@ -14,8 +14,8 @@ from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     MISSING_REQUIRED_CLIENT_CAPABILITY,
+    CreateMessageRequest,
     ElicitRequest,
-    ElicitRequestFormParams,
     RequestParams,
 )
 from mcp_types.jsonrpc import HEADER_MISMATCH
@@ -24,12 +24,9 @@ from pydantic import ConfigDict, Field
 from starlette.requests import Request as HttpRequest
 
 from mcp_server.errors import NoSuchHandle
-from mcp_server.protocol.forms import message_of, schema_of
 from mcp_server.protocol.lines import Line
-from mcp_server.protocol.sampling import request_of
 from mcp_server.protocol.wire import ended
-from mcp_server.records import Ending, Prompt
-from mcp_server.sessions.models.asks import ModelAsk
+from mcp_server.records import Ending
 from mcp_server.sessions.promised import Promised
 from mcp_server.tools.base import ToolSpec
 
@@ -86,7 +83,7 @@ def no_such_task(error: NoSuchHandle) -> MCPError:
 
 
 def status_of(promised: Promised, *, asks: bool) -> Status:
-    """The five words of the extension. `asks`: this request's client shows forms; what it lends of its model is in the call's turns."""
+    """The five words of the extension. `asks`: this request's client is given prompts; what it lends of its model is in the turns."""
     if promised.fault is not None:
         return "failed"
     if promised.ended is not None:
@@ -108,20 +105,24 @@ def task_of(promised: Promised, status: Status, *, poll_every: float) -> dict[st
     }
 
 
-def detailed(spec: ToolSpec, promised: Promised, shown: Sequence[Prompt | ModelAsk], *, poll_every: float) -> dict[str, Any]:
-    """A task with what its status brings along. `shown`: what is put before a person, or to the client's own model, with it."""
+def detailed(
+    spec: ToolSpec, promised: Promised, shown: Mapping[str, ElicitRequest | CreateMessageRequest], *, poll_every: float
+) -> dict[str, Any]:
+    """A task with what its status brings along. `shown`: what is put before a person, or to the client's own model, with it, by key."""
     status = status_of(promised, asks=True)
     if status == "input_required" and not shown:
         status = "working"
     return {**task_of(promised, status, poll_every=poll_every), **_brings(spec, promised, shown, status)}
 
 
-def _brings(spec: ToolSpec, promised: Promised, shown: Sequence[Prompt | ModelAsk], status: Status) -> Mapping[str, Any]:
+def _brings(
+    spec: ToolSpec, promised: Promised, shown: Mapping[str, ElicitRequest | CreateMessageRequest], status: Status
+) -> Mapping[str, Any]:
     match status:
         case "working" | "cancelled":
             return {}
         case "input_required":
-            return {"inputRequests": {one.id: _request(one) for one in shown}}
+            return {"inputRequests": {key: one.model_dump(by_alias=True, mode="json", exclude_none=True) for key, one in shown.items()}}
         case "failed":
             return {"error": {"code": INTERNAL_ERROR, "message": promised.fault}}
         case "completed":
@@ -130,14 +131,6 @@ def _brings(spec: ToolSpec, promised: Promised, shown: Sequence[Prompt | ModelAs
             return {"result": ended(spec, promised.ended).model_dump(by_alias=True, mode="json", exclude_none=True)}
         case _:
             assert_never(status)
-
-
-def _request(one: Prompt | ModelAsk) -> dict[str, Any]:
-    return (_form(one) if isinstance(one, Prompt) else request_of(one)).model_dump(by_alias=True, mode="json", exclude_none=True)
-
-
-def _form(prompt: Prompt) -> ElicitRequest:
-    return ElicitRequest(params=ElicitRequestFormParams(message=message_of(prompt), requested_schema=schema_of(prompt, titled=True)))
 
 
 def _time(seconds: float) -> str:

@@ -17,6 +17,7 @@ from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.heralds import Herald, Silent
 from mcp_server.sessions.models.base import ModelBackend
 from mcp_server.sessions.models.client import ClientModel
+from mcp_server.sessions.ways import Ways
 from mcp_server.store.protocol import Store
 from mcp_server.telemetry.base import SILENT, Telemetry
 from mcp_server.tools.background import Background
@@ -169,4 +170,6 @@ class Deployment:
     """`--tools`: the names this deployment has; None: all."""
     herald: Herald = field(default_factory=Silent)
     """Told of each prompt."""
+    ways: Ways = field(default_factory=Ways)
+    """By what a person can answer."""
     arguments_told: Told = _nothing

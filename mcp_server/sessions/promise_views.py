@@ -9,7 +9,7 @@ from mcp_server.sessions.models.asks import ModelAsk
 from mcp_server.sessions.promised import Promised
 from mcp_server.sessions.promises import KEPT_SECONDS
 from mcp_server.sessions.refusals import one_line
-from mcp_server.sessions.reports import task_state, waiting_line
+from mcp_server.sessions.reports import task_state
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.trees import prompts_below
 from mcp_server.sessions.view import Views
@@ -67,7 +67,7 @@ class PromiseViews:
         if record.fault is not None:
             return record.fault
         if prompts:
-            return "waits for a person: " + "; ".join(waiting_line(prompt) for prompt in prompts)
+            return "waits for a person: " + "; ".join(self._deployment.ways.lines(prompts))
         asked = () if run is None else self._deployment.asks.below(run.session_id).lines
         if asked:
             return "waits for a turn of the client's own model: " + "; ".join(asked)

@@ -3,6 +3,7 @@
 No output of a child can close a tag or forge one: everything inside is escaped.
 """
 
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,6 @@ from mcp_server.records import (
     Expired,
     Failed,
     Outcome,
-    Prompt,
     RefusedCall,
     RunRecord,
     RunState,
@@ -31,10 +31,9 @@ from mcp_server.records import (
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import child_ids
 from mcp_server.sessions.models.client import NOTHING_ASKED, Awaited
-from mcp_server.sessions.refusals import one_line, shortened
+from mcp_server.sessions.refusals import one_line
 from mcp_server.sessions.smalljobs import small_job
 from mcp_server.sessions.standing import Standing
-from mcp_server.sessions.wants import wanted
 
 TaskState = Literal["running", "waiting", "completed", "error", "cancelled"]
 
@@ -96,17 +95,17 @@ def task_state(state: RunState, *, asking: bool) -> TaskState:
             return "cancelled"
 
 
-def report_of(session: SessionRecord, run: RunRecord, prompts: tuple[Prompt, ...] = (), asked: Awaited = NOTHING_ASKED) -> TaskReport:
-    """The run as it stands."""
+def report_of(session: SessionRecord, run: RunRecord, waiting_for: Sequence[str] = (), asked: Awaited = NOTHING_ASKED) -> TaskReport:
+    """The run as it stands. `waiting_for`: the prompts that are open below it, a line each."""
     result, error = _said(run.outcome)
     return TaskReport(
         task_id=session.id,
-        state=task_state(run.state, asking=bool(prompts) or asked.stuck),
+        state=task_state(run.state, asking=bool(waiting_for) or asked.stuck),
         agent=session.agent,
         title=session.title,
         result=result,
         error=error,
-        waiting_for=[waiting_line(prompt) for prompt in prompts],
+        waiting_for=list(waiting_for),
         model_turns=list(asked.lines),
         usage=usage_report(run.usage),
         refused=[_refused(call) for call in (run.outcome.refused if run.outcome else ())],
@@ -132,14 +131,14 @@ def _said(outcome: Outcome | None) -> tuple[str | None, str | None]:
             return outcome.partial or None, f"stopped at its limit: {outcome.limit}"
 
 
-def unborn(caller: SessionId, call: ToolCall, prompts: tuple[Prompt, ...]) -> TaskReport:
+def unborn(caller: SessionId, call: ToolCall, waiting_for: Sequence[str]) -> TaskReport:
     """A child that waits to be allowed: it has its id already, and nothing else yet."""
     return TaskReport(
         task_id=child_ids(caller, call)[0],
         state="waiting",
         agent=str(call.arguments.get("subagent_type", "")),
         title=str(call.arguments.get("description", "")),
-        waiting_for=[waiting_line(prompt) for prompt in prompts],
+        waiting_for=list(waiting_for),
         usage=usage_report(Usage()),
     )
 
@@ -155,16 +154,6 @@ def usage_report(usage: Usage) -> UsageReport:
         cost_usd=usage.cost,
         unpriced=usage.unpriced,
     )
-
-
-def how_to_answer(prompt_id: str) -> str:
-    """What a person does where no form reaches them."""
-    return f"a person answers with `remit approvals approve {prompt_id}`, `remit approvals watch` or `remit console`"
-
-
-def waiting_line(prompt: Prompt) -> str:
-    """One open prompt in a line, with the commands that lead a person to it."""
-    return f"{' › '.join(prompt.session_path)}: {shortened(wanted(prompt))} ({how_to_answer(prompt.id)})"
 
 
 def task_text(report: TaskReport, shown: str | None = None) -> str:

@@ -16,7 +16,8 @@ from mcp_server.records import FINAL, Prompt, PromptState, RunRecord, SessionRec
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Caller
 from mcp_server.sessions.plain_entries import plain_entry
-from mcp_server.sessions.reports import RefusedReport, TaskState, UsageReport, report_of, usage_report, waiting_line
+from mcp_server.sessions.reports import RefusedReport, TaskState, UsageReport, report_of, usage_report
+from mcp_server.sessions.ways import Ways
 from mcp_server.store.ids import is_id
 
 LOOK = 0.2
@@ -114,6 +115,7 @@ class StoreSight:
     def __init__(self, deployment: Deployment) -> None:
         self._store = deployment.store
         self._workspaces = deployment.workspaces
+        self._ways = deployment.ways
         self._change = -1
         self._looked_at = float("-inf")
 
@@ -133,7 +135,7 @@ class StoreSight:
         asked: dict[str, list[Prompt]] = {}
         for prompt in await self._store.prompts(principal=session.principal, root_id=session.root_id, state=PromptState.OPEN):
             asked.setdefault(prompt.session_id, []).append(prompt)
-        tree = _Tree(asked)
+        tree = _Tree(asked, self._ways)
         run = await self._store.latest_run(session.id)
         seen = tree.below(session, run)
         seen.children = await self._children(session, tree)
@@ -194,8 +196,9 @@ class StoreSight:
 class _Tree:
     """Adds up what is seen of one tree."""
 
-    def __init__(self, asked: dict[str, list[Prompt]]) -> None:
+    def __init__(self, asked: dict[str, list[Prompt]], ways: Ways) -> None:
         self._asked = asked
+        self._ways = ways
         self.told = 0
         self.left_out = 0
         self.usage = Usage()
@@ -203,8 +206,7 @@ class _Tree:
     def below(self, session: SessionRecord, run: RunRecord | None) -> Below:
         """One session, without its children."""
         self.told += 1
-        prompts = tuple(self._asked.get(session.id, ()))
-        waiting_for = [waiting_line(prompt) for prompt in prompts]
+        waiting_for = list(self._ways.lines(self._asked.get(session.id, ())))
         if run is None:
             ended = session.ended_at
             reason = "open" if ended is None else "ended"
@@ -220,7 +222,7 @@ class _Tree:
                 changed_at=changed,
             )
         self.usage += run.usage
-        report = report_of(session, run, prompts)
+        report = report_of(session, run, waiting_for)
         return Below(
             id=session.id,
             agent=session.agent,

@@ -9,7 +9,7 @@ from mcp_server.sessions.carrying import Carrying
 from mcp_server.sessions.clientcalls import ClientCall, subject_of
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Open
-from mcp_server.sessions.reports import report_of, task_text, unborn, waiting_line
+from mcp_server.sessions.reports import report_of, task_text, unborn
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.trees import prompts_below
@@ -30,6 +30,7 @@ class Views:
 
     def __init__(self, deployment: Deployment, supervisor: Supervisor, roots: Roots) -> None:
         self._deployment = deployment
+        self._ways = deployment.ways
         self._supervisor = supervisor
         self._roots = roots
         self.calls: dict[CallId, ClientCall] = {}
@@ -78,11 +79,14 @@ class Views:
         subject = await subject_of(self._deployment.store, call)
         if subject is None:
             mine = tuple(prompt for prompt in prompts if call.call.id in prompt.calls)
-            report = unborn(call.root.id, call.call, mine).model_dump(mode="json") if call.call.tool == "task" else None
-            return Open(call_id=call.call.id, prompts=prompts, turns=turns, text=waiting_words(call, prompts), structured=report)
+            report = unborn(call.root.id, call.call, self._ways.lines(mine)).model_dump(mode="json") if call.call.tool == "task" else None
+            return Open(
+                call_id=call.call.id, prompts=prompts, turns=turns, text=waiting_words(call, self._ways.lines(mine)), structured=report
+            )
         session, run = subject
         asked = self._deployment.asks.below(session.id)
-        report = report_of(session, run, prompts_below(self._supervisor.prompting.open_ones, session.id), asked)
+        below = prompts_below(self._supervisor.prompting.open_ones, session.id)
+        report = report_of(session, run, self._ways.lines(below), asked)
         words = f"{task_text(report)}\n{carry_on(report.task_id, by_itself=not asked.lines)}"
         return Open(call_id=call.call.id, prompts=prompts, turns=turns, text=words, structured=report.model_dump(mode="json"))
 
@@ -93,16 +97,15 @@ class Views:
         return call.said or (self._supervisor.heard(whose) if whose is not None else "") or call.call.tool
 
 
-def waiting_words(call: ClientCall, prompts: tuple[Prompt, ...]) -> str:
-    """For a call of the client's own that has to leave unfinished."""
-    mine = [prompt for prompt in prompts if call.call.id in prompt.calls]
-    if not mine:
+def waiting_words(call: ClientCall, waiting_for: Sequence[str]) -> str:
+    """For a call of the client's own that has to leave unfinished. `waiting_for`: its own prompts, a line each."""
+    if not waiting_for:
         return f"`{call.call.tool}` is not done yet. The same call again, with the same arguments, continues it."
-    lines = "\n".join(f"- {waiting_line(prompt)}" for prompt in mine)
+    lines = "\n".join(f"- {line}" for line in waiting_for)
     return (
         f"`{call.call.tool}` waits for a person and has done nothing yet. This client cannot show the question, or nobody has answered:\n"
         f"{lines}\n"
-        "Tell the person to run that command in a terminal. Then make the same call again, with the same arguments: it continues."
+        "Tell the person where to answer. Then make the same call again, with the same arguments: it continues."
     )
 
 

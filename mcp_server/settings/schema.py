@@ -127,8 +127,8 @@ Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 SandboxWish = Literal["auto", "bubblewrap", "landlock", "none"]
 """Which back end of the sandbox. `auto` never means `none`."""
 
-AnsweringName = Literal["elicitation", "app", "console", "terminal"]
-"""A way by which a prompt reaches a person, and the answer comes back."""
+AnsweringName = Literal["elicitation", "url", "app", "console", "terminal"]
+"""A way by which a prompt reaches a person, and the answer comes back. In the order that is used where nothing is said."""
 
 PointerName = Literal["desktop", "webhook"]
 """A way by which a person is told that a prompt waits, and where. Nothing is answered there."""
@@ -145,6 +145,8 @@ def _channels(names: list[ChannelName]) -> list[ChannelName]:
         raise ValueError("names a channel twice; write each once")
     if names and set(names) <= set(POINTERS):
         raise ValueError(f"names no channel by which a prompt is answered; add one of {', '.join(CHANNELS)}")
+    if "url" in names and "console" not in names:
+        raise ValueError("names `url`, which leads to the console, without `console`; write both, or neither")
     return names
 
 
@@ -370,9 +372,10 @@ class SettingsFile(Block):
     )
     channels: Annotated[list[ChannelName], Field(min_length=1), AfterValidator(_channels)] = key(
         list(CHANNELS),
-        "By what a prompt may be answered: `elicitation` (the client's form), `app` (the panel inside the client), "
-        "`console` (`remit console`), `terminal` (`remit approvals`). Where they are named as well, `desktop` (a notice on the "
-        "desktop) and `webhook` tell that a prompt waits and where; nothing is answered by these two. "
+        "By what a prompt may be answered, the preferred first: `elicitation` (the client's form), `url` (a link to the console, shown by "
+        "the client), `app` (the panel inside the client), `console` (`remit console`), `terminal` (`remit approvals`). Where they are "
+        "named as well, `desktop` (a notice on the desktop) and `webhook` tell that a prompt waits and where; nothing is answered by these "
+        "two. "
         "One source's list counts as a whole; managed settings may lock it.",
         example=["console", "terminal"],
         sources=("managed", "user"),

@@ -384,6 +384,6 @@ async def test_what_a_child_names_cannot_forge_a_line_that_tells_the_person_what
     assert (
         listed[0]
         .partition("</summary>")[0]
-        .endswith(f"(a person answers with `remit approvals approve {prompt.id}`, `remit approvals watch` or `remit console`)")
+        .endswith(f"(a person answers with `remit console` or `remit approvals approve {prompt.id}`, `remit approvals watch`)")
     )
     assert len([line for line in text_of(done).splitlines() if line.startswith("- ")]) == 1

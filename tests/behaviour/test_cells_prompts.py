@@ -92,9 +92,7 @@ async def test_a_client_that_cannot_be_asked_is_answered_from_a_terminal(cell: C
         (prompt,) = await connected.open_prompts()
         waiting = await until_told(connected, "task", **errand("lead"))
         assert (state_of(waiting), waiting.is_error) == ("waiting", False)
-        assert f"{PATH}: edit out.txt (a person answers with `remit approvals approve {prompt.id}`, `remit approvals watch` or" in text_of(
-            waiting
-        )
+        assert f"{PATH}: edit out.txt (a person answers with `remit console` or `remit approvals approve {prompt.id}`" in text_of(waiting)
         terminal = world.store()
         assert await close_with(terminal, prompt, typed(Choice.ALLOW_ONCE))
         await terminal.close()

@@ -6,8 +6,9 @@ import pytest
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, Field
 
-from mcp_server.protocol.instructions import INSTRUCTIONS
+from mcp_server.protocol.instructions import instructions
 from mcp_server.protocol.listing import listed, schema_of
+from mcp_server.settings.schema import CHANNELS
 from mcp_server.tools.base import Hints, ToolSpec
 
 
@@ -87,4 +88,4 @@ def test_two_tools_of_one_name_stop_the_start() -> None:
 
 
 def test_the_instructions_are_not_cut_either() -> None:
-    assert len(INSTRUCTIONS.encode()) < 2048
+    assert len(instructions(CHANNELS).encode()) < 2048

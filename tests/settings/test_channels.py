@@ -6,7 +6,7 @@ from tests.settings.ground import Ground, write
 
 
 def test_all_channels_are_open_where_nobody_says_otherwise(ground: Ground):
-    assert ground.load().channels == ("elicitation", "app", "console", "terminal")
+    assert ground.load().channels == ("elicitation", "url", "app", "console", "terminal")
 
 
 def test_the_persons_list_counts_as_a_whole_unless_the_operators_is_locked(ground: Ground):
@@ -19,7 +19,9 @@ def test_the_persons_list_counts_as_a_whole_unless_the_operators_is_locked(groun
     assert ["`channels` is not used: managed settings lock `channels`" in str(notice) for notice in settings.notices] == [True]
 
 
-@pytest.mark.parametrize("written", ["[console, carrier-pigeon]", "[console, console]", "[]", "console", "[desktop]", "[webhook, desktop]"])
+@pytest.mark.parametrize(
+    "written", ["[console, carrier-pigeon]", "[console, console]", "[]", "console", "[desktop]", "[url, terminal]", "[webhook, desktop]"]
+)
 def test_what_is_no_list_of_channels_is_a_fault_with_its_place(ground: Ground, written: str):
     write(ground.user_file, f"mode: default\nchannels: {written}")
     (fault,) = ground.faults()

@@ -7,6 +7,28 @@ const count = document.getElementById("count");
 const clear = document.getElementById("clear");
 const further = document.getElementById("further");
 
+// ---- links to a prompt ------------------------------------------------------------------------
+
+// A link to a prompt does not know the door; its page, of the same origin, finds it here.
+const door = location.pathname.split("/")[1];
+const WANTED_MILLISECONDS = 10 * 60 * 1000;
+
+// Who came by such a link and had to sign in first goes on to that prompt.
+function wanted() {
+  try {
+    localStorage.setItem("remit.door", door);
+    const { prompt, at } = JSON.parse(localStorage.getItem("remit.wanted") || "{}");
+    localStorage.removeItem("remit.wanted");
+    const recent = Date.now() - at < WANTED_MILLISECONDS;
+    return recent && /^prm_[a-z2-7]+$/.test(prompt) ? prompt : null;
+  } catch {
+    return null; // a browser that keeps nothing
+  }
+}
+
+const first = wanted();
+if (inbox && first) location.replace(inbox.dataset.prompts + first);
+
 // ---- cards ------------------------------------------------------------------------------------
 
 // A page of ours as a document: parsed, never run. It is where every new card comes from.

@@ -21,7 +21,7 @@ def every_tool(deployment: Deployment, supervisor: Supervisor, workspace: str) -
         Task(deployment, supervisor, offered, workspace),
         TaskStatus(deployment, supervisor),
         TaskCancel(deployment, supervisor),
-        SessionInfo(deployment.enclosing),
+        SessionInfo(deployment.enclosing, deployment.ways),
         *plain,
         AskQuestion(),
     )

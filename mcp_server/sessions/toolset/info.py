@@ -8,6 +8,7 @@ from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import Action, LayerKind, Request
 from mcp_server.records import RulingRecord, TextPart
 from mcp_server.sandbox.enclosing import Enclosing
+from mcp_server.sessions.ways import Ways
 from mcp_server.sessions.work import SessionContext
 from mcp_server.tools.base import Hints, ToolResult, ToolSpec
 
@@ -64,8 +65,9 @@ class InfoReport(BaseModel):
 class SessionInfo:
     """The tool."""
 
-    def __init__(self, enclosing: Enclosing | None) -> None:
+    def __init__(self, enclosing: Enclosing | None, ways: Ways) -> None:
         self._enclosing = enclosing
+        self._ways = ways
 
     @property
     def spec(self) -> ToolSpec:
@@ -88,11 +90,11 @@ class SessionInfo:
 
     async def run(self, arguments: InfoArguments, context: SessionContext) -> ToolResult:
         """Tell."""
-        report = info_of(context, () if self._enclosing is None else self._enclosing.words)
+        report = info_of(context, self._ways, () if self._enclosing is None else self._enclosing.words)
         return ToolResult(parts=(TextPart(text=info_text(report)),), structured=report.model_dump(mode="json"))
 
 
-def info_of(context: SessionContext, sandbox: Sequence[str] = ()) -> InfoReport:
+def info_of(context: SessionContext, ways: Ways, sandbox: Sequence[str] = ()) -> InfoReport:
     """The report on the calling session."""
     standing, current = context.standing, context.authority
     return InfoReport(
@@ -105,7 +107,7 @@ def info_of(context: SessionContext, sandbox: Sequence[str] = ()) -> InfoReport:
         asks=_rules(current, Action.ASK),
         denies=_rules(current, Action.DENY),
         rulings=[_ruling(record) for record in standing.rulings],
-        channels=["the client's own form, where it can show one", "remit approvals watch", "remit console"] if current.may_ask else [],
+        channels=list(ways.named) if current.may_ask else [],
         sandbox=list(sandbox),
     )
 

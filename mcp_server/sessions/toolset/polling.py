@@ -50,7 +50,7 @@ class Children:
     async def seen(self, session: SessionRecord, run: RunRecord) -> ToolResult:
         """The child as it stands now."""
         open_prompts = prompts_below(self._supervisor.prompting.open_ones, session.id)
-        report = report_of(session, run, open_prompts, self._deployment.asks.below(session.id))
+        report = report_of(session, run, self._deployment.ways.lines(open_prompts), self._deployment.asks.below(session.id))
         return ToolResult(parts=(TextPart(text=task_text(report)),), structured=report.model_dump(mode="json"))
 
     async def until_ended(self, run: RunRecord, seconds: float) -> RunRecord:

@@ -1,0 +1,95 @@
+"""What goes along with a request that stays with its call: its hold on it, progress, and a watch on whether anybody is left to read."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import structlog
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from starlette.requests import Request as HttpRequest
+
+from mcp_server.policy.values import CallId
+from mcp_server.protocol.asking import Visit
+from mcp_server.protocol.lines import Line
+from mcp_server.protocol.sampling_calls import ModelCalls
+from mcp_server.sessions.front import Front, Sampling
+
+log = structlog.get_logger("protocol")
+
+Request = ServerRequestContext[Line, Any]
+
+_NEWS = 1.0
+"""Seconds at least between two messages on progress: more often is not read."""
+
+
+class Attached:
+    """A request's hold on its call. It lets go once, and at the very moment when it is cut short: a client that takes a call back and
+    makes it again at once finds it free, however long a form takes to be taken away.
+    """
+
+    def __init__(self, front: Front, call_id: CallId, seconds: float) -> None:
+        self._front = front
+        self._call_id = call_id
+        self._seconds = seconds
+        self._holds = True
+
+    async def let_go(self) -> None:
+        """Leave the call to itself."""
+        if self._holds:
+            self._holds = False
+            with anyio.move_on_after(self._seconds, shield=True):
+                await self._front.detach(self._call_id)
+
+    async def until_cut(self) -> None:
+        """Hold on until cancelled."""
+        try:
+            await anyio.sleep_forever()
+        finally:
+            await self.let_go()
+
+
+@asynccontextmanager
+async def accompanied(ctx: Request, visit: Visit, lends: Sampling, attached: Attached) -> AsyncGenerator[ModelCalls | None]:
+    """Progress is told and the client's model asked meanwhile, and what is inside is cut short when nobody is left to read the result."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(attached.until_cut)
+        group.start_soon(_tell_progress, ctx.session, visit)
+        request: HttpRequest | None = ctx.request
+        asked = None
+        if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            if request is not None:
+                group.start_soon(_watch_reader, request, group.cancel_scope)
+            if lends is not Sampling.NONE:
+                asked = ModelCalls(visit, session=ctx.session, request_id=ctx.request_id)
+                group.start_soon(asked.run)
+        yield asked
+        group.cancel_scope.cancel()
+
+
+async def _watch_reader(request: HttpRequest, stay: anyio.CancelScope) -> None:
+    """Up to 2025-11-25 the SDK goes on with a request whose reader has hung up; a form would keep a dead connection for its whole
+    life. Nothing is lost by leaving: the call goes on, and there is no stream left that could carry its result.
+    """
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+    stay.cancel()
+
+
+async def _tell_progress(session: ServerSession, visit: Visit) -> None:
+    """News within a second, and a message every few seconds in any case. The SDK sends none where the client gave no token."""
+    every = visit.timing.progress_every
+    told, last, told_at = 0, "", anyio.current_time()
+    while True:
+        await anyio.sleep(min(every, _NEWS))
+        words = visit.front.progress(visit.call_id)
+        if words == last and anyio.current_time() - told_at < every:
+            continue
+        told, last, told_at = told + 1, words, anyio.current_time()
+        try:
+            await session.report_progress(told, message=words)
+        except Exception as error:  # a host that chokes on progress must not end the call
+            log.info("progress could not be told", exc_info=error)
+            return

@@ -1,0 +1,84 @@
+"""By what a person can answer here: the channels that settings leave in, in the settings' order, and the words that lead there."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from mcp_server.principal import LOCAL
+from mcp_server.records import Prompt
+from mcp_server.sessions.refusals import shortened
+from mcp_server.sessions.wants import wanted
+from mcp_server.settings.schema import CHANNELS, ChannelName
+
+
+def _none_open() -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ways:
+    """Of one process. The first channel is preferred."""
+
+    channels: tuple[ChannelName, ...] = CHANNELS
+    console: Callable[[], str | None] = _none_open
+    """The bare address of a console that is open at this moment, as `http://127.0.0.1:PORT`."""
+
+    def page_of(self, prompt: Prompt) -> str | None:
+        """Where a prompt is shown in a console that is open now, to a browser that has signed in there. It opens nothing by itself.
+        None: settings leave that way out, no console is open, or the prompt is somebody else's than the console's.
+        """
+        address = self._leads_to(prompt.principal)
+        return None if address is None else f"{address}/prompts/{prompt.id}"
+
+    def leads(self, principal: str) -> bool:
+        """Is there such a page now, for a prompt of that principal? The console shows the prompts of this machine's user alone."""
+        return self._leads_to(principal) is not None
+
+    def _leads_to(self, principal: str) -> str | None:
+        return self.console() if principal == LOCAL.key and {"url", "console"} <= set(self.channels) else None
+
+    def to_answer(self, prompt: Prompt) -> str:
+        """What a person does about a prompt where nothing in their client reaches them."""
+        ways = [way for name in self.channels if (way := self._walked(name, prompt))]
+        return f"a person answers with {_either(ways)}" if ways else "a person answers in the client, where it can show the question"
+
+    def _walked(self, name: ChannelName, prompt: Prompt) -> str:
+        match name:
+            case "elicitation" | "app" | "desktop" | "webhook":
+                return ""
+            case "url":
+                page = self.page_of(prompt)
+                return "" if page is None else f"{page} in a browser that has signed in to the console"
+            case "console":
+                return "`remit console`"
+            case "terminal":
+                return f"`remit approvals approve {prompt.id}`, `remit approvals watch`"
+            case _:
+                assert_never(name)
+
+    def line(self, prompt: Prompt) -> str:
+        """One open prompt in a line, with what leads a person to it."""
+        return f"{' › '.join(prompt.session_path)}: {shortened(wanted(prompt))} ({self.to_answer(prompt)})"
+
+    def lines(self, prompts: Sequence[Prompt]) -> tuple[str, ...]:
+        """Likewise, of each."""
+        return tuple(map(self.line, prompts))
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """Every one, for whoever wants to know how a person can be asked."""
+        return tuple(_NAMES[name] for name in self.channels if name in _NAMES)
+
+
+_NAMES: dict[ChannelName, str] = {
+    "elicitation": "the client's own form, where it can show one",
+    "url": "a link to the console, where the client can show one and a console is open",
+    "app": "a panel inside the client, where it can show one",
+    "console": "`remit console`, in a browser",
+    "terminal": "`remit approvals watch`, in a terminal",
+}
+
+
+def _either(ways: Sequence[str]) -> str:
+    *before, last = ways
+    return f"{', '.join(before)} or {last}" if before else last
