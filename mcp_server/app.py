@@ -401,7 +401,7 @@ async def _served_at(address: Address, parts: Running, on_end: Callable[[], Coro
         await serve_http(parts.server, listen(address.host, address.port), on_end=on_end, on_ready=_tell)
         return
     sock = listen_for(parts.gateway, address.host, address.port)
-    await serve_gateway(parts.server, parts.gateway, sock, on_end=on_end, on_ready=_tell)
+    await serve_gateway(parts.server, parts.gateway, sock, store=parts.deployment.store, on_end=on_end, on_ready=_tell)
 
 
 async def _next_to(beside: Callable[[Store], Coroutine[None, None, None]], file: Path, secrets: Sequence[str]) -> None:

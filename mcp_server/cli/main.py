@@ -15,6 +15,7 @@ COMMANDS = {
     "approvals": "mcp_server.cli.approvals:approvals",
     "console": "mcp_server.cli.console:console",
     "rulings": "mcp_server.cli.rulings:rulings",
+    "gateway": "mcp_server.cli.gateway:gateway",
     "trust": "mcp_server.cli.trust:trust",
     "audit": "mcp_server.cli.audit:audit",
     "explain": "mcp_server.cli.explain:explain",

@@ -5,8 +5,10 @@ from types import MappingProxyType
 from typing import Any, cast
 
 from mcp_server.gateway.fetching import Fetcher
+from mcp_server.gateway.introspection import Asking
 from mcp_server.gateway.issuers import Keys
 from mcp_server.gateway.jose import Demand, claimed_issuer, head_of, verified_claims
+from mcp_server.gateway.keys import PREFIX, KeyHolders
 from mcp_server.gateway.verified import Refused, Verified
 from mcp_server.principal import TokenPrincipal
 from mcp_server.settings.gateway import Gateway, Issuer
@@ -29,10 +31,20 @@ class _Trusted:
 class Authority:
     """Checks tokens. Holds no state of callers."""
 
-    def __init__(self, gateway: Gateway, fetcher: Fetcher, *, steady: Callable[[], float]) -> None:
+    def __init__(
+        self, gateway: Gateway, fetcher: Fetcher, keys: KeyHolders, *, steady: Callable[[], float], clock: Callable[[], float]
+    ) -> None:
+        """`steady`: seconds that only go forward; `clock`: seconds since the epoch.
+
+        Raises:
+            ConfigError: What introspection needs cannot be read.
+        """
         url = gateway.url or ""
+        self._keys = keys
         self._longest = gateway.limits.token_bytes
         self._issuers = {one.issuer: _Trusted(one, url, Keys(one, fetcher, steady)) for one in gateway.issuers}
+        asked = next((one for one in gateway.issuers if one.introspection is not None), None)
+        self._asking = None if asked is None else Asking(asked, asked.audience or url, fetcher, clock)
 
     async def verify(self, token: str) -> Verified:
         """Whose token it is.
@@ -42,9 +54,13 @@ class Authority:
         """
         if not token or len(token) > self._longest or not token.isascii():
             raise Refused("it has no form that a token has")
+        if token.startswith(PREFIX):
+            return await self._keys.verify(token)
         if token.count(".") == 2:
             return await self._signed(token)
-        raise Refused("it has no form that a token has")
+        if self._asking is None:
+            raise Refused("it is opaque, and no issuer can be asked about it")
+        return verified_of(self._asking.issuer, await self._asking.claims_of(token))
 
     async def _signed(self, token: str) -> Verified:
         trusted = self._issuers.get(claimed_issuer(token))

@@ -12,9 +12,11 @@ from mcp_server.gateway.application import gateway_app
 from mcp_server.gateway.authority import Authority
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.jose import prepare
+from mcp_server.gateway.keys import KeyHolders
 from mcp_server.protocol.http import DRAIN_SECONDS, address_of, listen_at, serve_app
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
+from mcp_server.store.protocol import Store
 
 
 def listen_for(gateway: Gateway, host: str, port: int) -> socket.socket:
@@ -39,6 +41,7 @@ async def serve_gateway(
     gateway: Gateway,
     sock: socket.socket,
     *,
+    store: Store,
     on_end: Callable[[], Awaitable[None]],
     on_ready: Callable[[str], None],
 ) -> None:
@@ -48,7 +51,8 @@ async def serve_gateway(
     await to_thread.run_sync(prepare)
     fetcher = Fetcher()
     try:
-        authority = Authority(gateway, fetcher, steady=time.monotonic)
+        keys = KeyHolders(store, time.time, gateway.scopes.required)
+        authority = Authority(gateway, fetcher, keys, steady=time.monotonic, clock=time.time)
         app = gateway_app(server, gateway, authority)
         config = uvicorn.Config(
             app,

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID, client_supports_apps
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.context import ServerRequestContext
 from mcp_types import (
     CallToolRequestParams,
@@ -79,10 +80,11 @@ def declares_apps(ctx: Request) -> bool:
     """Says this very request, or up to 2025-11-25 its connection, that its client shows documents of the one kind there is, and is what
     waits there its own?
 
-    From 2026-07-28 on over HTTP all callers are one as long as nobody says who they are: there any program of this machine, one that an
-    agent runs too, could ask for the panel of another's prompts. So there is none.
+    From 2026-07-28 on over HTTP all callers are one where nobody says who they are: there any program of this machine, one that an
+    agent runs too, could ask for the panel of another's prompts. So there is none. Behind a gateway each caller has shown a token.
     """
-    shared = ctx.request is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
+    known = ctx.request is not None and isinstance(ctx.request.scope.get("user"), AuthenticatedUser)
+    shared = ctx.request is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS and not known
     return client_supports_apps(ctx) and not shared
 
 

@@ -182,4 +182,23 @@ _EXPIRING: Migration = (
         WHERE once = 0 AND expires_at IS NULL AND json_extract(record, '$.action') = 0""",
 )
 
-MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED, _CHAINED, _EXPIRING)
+_API_KEYS: Migration = (
+    """CREATE TABLE api_keys (
+        id TEXT PRIMARY KEY NOT NULL,
+        name TEXT NOT NULL,
+        scopes TEXT NOT NULL,
+        created_at REAL NOT NULL,
+        expires_at REAL,
+        revoked_at REAL,
+        used_at REAL
+    )""",
+    "CREATE UNIQUE INDEX api_keys_living ON api_keys (name) WHERE revoked_at IS NULL",
+    """CREATE TABLE api_key_secrets (
+        digest TEXT PRIMARY KEY NOT NULL,
+        key_id TEXT NOT NULL REFERENCES api_keys (id),
+        created_at REAL NOT NULL,
+        until REAL
+    )""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED, _CHAINED, _EXPIRING, _API_KEYS)

@@ -25,9 +25,8 @@ from mcp_server.records import (
     StoredEntry,
 )
 from mcp_server.store import life_rows, prompt_rows, ruling_rows, run_rows, session_rows
-from mcp_server.store.audit_trail import SqliteAudit
 from mcp_server.store.connection import WAIT_SECONDS, Database
-from mcp_server.store.promised_rows import SqlitePromised
+from mcp_server.store.parts import SqliteParts
 from mcp_server.store.protocol import Kept, Lease, Store
 
 
@@ -44,11 +43,11 @@ KEPT_CHAINS = 256
 """More than act at once; each is a few hundred bytes."""
 
 
-class SqliteStore(SqlitePromised, SqliteAudit, Store):
+class SqliteStore(SqliteParts, Store):
     """One handle on one file. Several, in several processes, may stand on the same file; each belongs to one thread."""
 
     def __init__(self, database: Database, secrets: Sequence[str] = ()) -> None:
-        SqliteAudit.__init__(self, database, secrets)
+        super().__init__(database, secrets)
         self._chains: dict[SessionId, tuple[SessionRecord, ...]] = {}
         """As they were read, until a session may have changed."""
         self._chains_read_at = -1

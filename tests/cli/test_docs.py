@@ -52,7 +52,7 @@ def test_every_command_line_that_is_shown_is_one(document: Path) -> None:
     known = dict(commands(remit, "remit"))
     for line in (line for code in fenced(document, "console", "sh") for line in code.splitlines() if line.startswith("$ remit ")):
         words = line.removeprefix("$ ").split()
-        command = known.get(" ".join(words[:3])) or known.get(" ".join(words[:2]))
+        command = next((found for count in (4, 3, 2) if (found := known.get(" ".join(words[:count]))) is not None), None)
         assert command is not None, line
         options = {option for parameter in command.params for option in parameter.opts}
         assert {word.partition("=")[0] for word in words if word.startswith("--")} <= options, line

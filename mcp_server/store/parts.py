@@ -1,0 +1,15 @@
+"""The parts of the SQLite store that have modules of their own, as one."""
+
+from collections.abc import Sequence
+
+from mcp_server.store.api_key_rows import SqliteApiKeys
+from mcp_server.store.audit_trail import SqliteAudit
+from mcp_server.store.connection import Database
+from mcp_server.store.promised_rows import SqlitePromised
+
+
+class SqliteParts(SqliteAudit, SqliteApiKeys, SqlitePromised):
+    """Promised calls, keys and the audit, on one connection."""
+
+    def __init__(self, database: Database, secrets: Sequence[str] = ()) -> None:
+        SqliteAudit.__init__(self, database, secrets)
