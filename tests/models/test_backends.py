@@ -157,7 +157,6 @@ from mcp_server.errors import ModelNotConfigured
 from mcp_server.sessions.models.backends import Backends
 from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
-from tests.bounds import LONG
 from tests.models.transcripts import request, stored, task
 
 made = Backends(scripted=ScriptedBackend(base=Path()), provider=ProviderBackend(environment={"ANTHROPIC_API_KEY": "k-12345678"}))

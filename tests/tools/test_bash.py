@@ -27,7 +27,6 @@ one spoils is tried again with the next.
 """
 
 STUBBORN = """
-from tests.bounds import LONG
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 reading, writing = os.pipe()
