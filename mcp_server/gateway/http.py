@@ -13,6 +13,7 @@ from mcp_server.gateway.authority import Authority
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.jose import prepare
 from mcp_server.gateway.keys import KeyHolders
+from mcp_server.gateway.patience import patient
 from mcp_server.protocol.http import DRAIN_SECONDS, address_of, listen_at, serve_app
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
@@ -60,7 +61,7 @@ async def serve_gateway(
             access_log=False,
             server_header=False,
             ws="none",
-            http="h11",
+            http=patient(gateway.limits.request_seconds),
             h11_max_incomplete_event_size=gateway.limits.header_bytes,
             limit_concurrency=gateway.limits.connections,
             proxy_headers=bool(gateway.trusted_proxies),
