@@ -54,3 +54,27 @@ async def test_a_token_that_does_not_count_is_refused_in_one_wording_and_stands_
         log = served.log.read_text()
         assert log.count("a token was refused") == len(tokens)
         assert not [token for token in tokens if token in log or token.split(".")[-1] in log]
+
+
+async def test_a_session_id_of_another_caller_is_as_good_as_none(tmp_path: Path) -> None:
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
+    async with (
+        issuing() as issuer,
+        gated(make_world(tmp_path), {"issuers": [{"issuer": issuer.url}]}) as served,
+        httpx2.AsyncClient() as wire,
+    ):
+        usual = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
+        callers = [issuer.token(served.url), issuer.token(served.url, sub="eve"), issuer.token(served.url, client_id="other")]
+        mine, *others = [{**usual, "authorization": f"Bearer {token}"} for token in callers]
+        opened = await wire.post(served.url, json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}, headers=mine)
+        session = opened.headers["mcp-session-id"]
+        ping = {"jsonrpc": "2.0", "id": 2, "method": "ping"}
+        for headers in others:
+            for method, body in (("POST", ping), ("GET", None), ("DELETE", None)):
+                said = [
+                    await wire.request(method, served.url, json=body, headers={**headers, "mcp-session-id": one})
+                    for one in (session, "0" * 32)
+                ]
+                assert {(answer.status_code, answer.text) for answer in said} == {(404, said[0].text)}
+        still = await wire.post(served.url, json=ping, headers={**mine, "mcp-session-id": session})
+        assert still.status_code == 200
