@@ -3,6 +3,7 @@
 Who signed, and where keys come from, is not known here.
 """
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -141,10 +142,11 @@ def verified_claims(token: str, head: Head, key: Mapping[str, Any], demand: Dema
             leeway=LEEWAY,
             options={"require": ["exp", "iss", "aud"], "enforce_minimum_key_length": True},
         )
-        lasts = float(claims["exp"]) - float(claims["iat"]) if "iat" in claims else None
+        # One that does not say since when it counts: what is left of its life is all that can be told.
+        lasts = float(claims["exp"]) - float(claims.get("iat", time.time() - LEEWAY))
     except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise Refused(f"it does not stand up: {type(error).__name__}") from error
-    if lasts is not None and not 0 < lasts <= demand.max_lifetime:
+    if not 0 < lasts <= demand.max_lifetime + LEEWAY:
         raise Refused("it lives longer than its issuer's settings allow")
     return claims
 

@@ -96,6 +96,7 @@ async def test_what_issuers_say_in_several_ways_counts_in_each(desk: Desk, said:
         {"nbf": 99_999_999_999},
         {"iat": 99_999_999_999},
         {"exp": 99_999_999_999},
+        {"exp": 99_999_999_999, "iat": None, "nbf": None},
         {"iss": "https://elsewhere.example.org"},
         {"iss": None},
         {"iss": ["x"]},
