@@ -31,7 +31,27 @@ class TokenPrincipal:
         """The form that is stored and compared. JSON, so that no field can run into the next."""
         return json.dumps([self.issuer, self.subject, self.client], separators=(",", ":"))
 
+    @property
+    def beginning(self) -> str:
+        """What the keys of all programs of the same subject begin with, and no other's: issuer and subject, whole."""
+        return json.dumps([self.issuer, self.subject], separators=(",", ":"))[:-1] + ","
+
+    @property
+    def is_machine(self) -> bool:
+        """Does a program act for itself? Its issuer then names the program as the subject (RFC 9068, 2.2); or it has a key of this
+        server's own, whose issuer is no address.
+        """
+        return self.subject == self.client or not self.issuer.startswith(("https:", "http:"))
+
 
 Principal = LocalPrincipal | TokenPrincipal
 
 LOCAL = LocalPrincipal()
+
+
+def is_machines(key: str) -> bool:
+    """Is it the key of a program that acts for itself?"""
+    if key == LOCAL.key:
+        return False
+    issuer, subject, client = json.loads(key)
+    return TokenPrincipal(issuer=issuer, subject=subject, client=client).is_machine

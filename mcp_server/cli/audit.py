@@ -71,7 +71,7 @@ def export(session: str | None, tree: str | None, form: Form, **wanted: Any) -> 
 
     async def write(store: Store) -> None:
         session_id, root_id = await _places(store, session, tree)
-        async for line in exported(store, wants, form=form, principal=ME, session_id=session_id, root_id=root_id):
+        async for line in exported(store, wants, form=form, principals=[ME], session_id=session_id, root_id=root_id):
             click.echo(line)
 
     with_store(write)

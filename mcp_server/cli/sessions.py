@@ -40,7 +40,7 @@ def sessions(ctx: click.Context, finished: bool, watch: bool | None, workspace: 
     """Sessions and their subagents as a tree, newest first: what goes on now, and what it waits for."""
     if ctx.invoked_subcommand is not None:
         return
-    read = partial(read_forest, principal=ME, workspace=workspace, limit=limit, finished=finished)
+    read = partial(read_forest, principals=[ME], workspace=workspace, limit=limit, finished=finished)
     draws = draws_here() and not as_json
     if not (draws if watch is None else watch):
         forest = with_store(read)

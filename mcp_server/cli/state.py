@@ -17,7 +17,8 @@ Result = TypeVar("Result")
 FILE = "remit.db"
 """The store's file in the state folder."""
 
-ME = LOCAL.key
+MYSELF = LOCAL
+ME = MYSELF.key
 """Whose records these commands show and answer: those of the user of this machine."""
 
 

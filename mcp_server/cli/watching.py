@@ -16,7 +16,7 @@ from mcp_server.cli.channels import require_channel
 from mcp_server.cli.held import Held
 from mcp_server.cli.inbox_screen import InboxScreen, draws_on
 from mcp_server.cli.live import beats
-from mcp_server.cli.state import ME, with_store
+from mcp_server.cli.state import ME, MYSELF, with_store
 from mcp_server.cli.terminal import NobodyThere, Terminal, terminal
 from mcp_server.gateway.cards import KEYS, Shown
 from mcp_server.gateway.inbox import Inbox
@@ -41,7 +41,7 @@ def watch() -> None:
 
 
 async def _watch(person: Terminal, home: str, store: Store) -> int:
-    inbox = Inbox(store=store, principal=ME, home=home, clock=time.time)
+    inbox = Inbox(store=store, principal=MYSELF, home=home, clock=time.time)
     async with anyio.create_task_group() as group:
         watching = Watching(person, inbox, group)
         group.start_soon(watching.follow)

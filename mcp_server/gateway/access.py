@@ -9,6 +9,8 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from mcp_server.principal import LOCAL, Principal
+
 LINK_SECONDS = 600.0
 """How long a link waits to be opened: time to find the browser."""
 
@@ -25,6 +27,8 @@ class Visit:
 
     name: str
     """For the log and the audit; opens nothing."""
+    principal: Principal
+    """Who came in."""
     form_key: str
     """Stands in every form of its pages: proof that a post comes from one of them."""
     heard_at: float
@@ -49,13 +53,20 @@ class Access:
         return token
 
     def enter(self, token: str) -> str | None:
-        """The cookie of a new visit for a link's token, which is dead from then on. None: it was dead before, or never lived."""
+        """The cookie of a new visit of this machine's user for a link's token, which is dead from then on.
+
+        None: it was dead before, or never lived.
+        """
         until = self._links.pop(_digest(token), None)
         if until is None or until < self.clock():
             return None
+        return self.admit(LOCAL)
+
+    def admit(self, principal: Principal) -> str:
+        """The cookie of a new visit of somebody who is known."""
         self._opened += 1
         cookie = secrets.token_urlsafe(32)
-        visit = Visit(name=f"browser {self._opened}", form_key=secrets.token_urlsafe(32), heard_at=self.clock())
+        visit = Visit(name=f"browser {self._opened}", principal=principal, form_key=secrets.token_urlsafe(32), heard_at=self.clock())
         self._visits[_digest(cookie)] = visit
         return cookie
 

@@ -9,6 +9,7 @@ from anyio import to_thread
 from mcp_server.agents.definition import AgentDefinition, AgentSet
 from mcp_server.errors import ConfigError, RemitError
 from mcp_server.gateway.audit import table
+from mcp_server.gateway.belongings import Belongings
 from mcp_server.gateway.cards import agents
 from mcp_server.gateway.explaining import Explained, Explains
 from mcp_server.gateway.html import Child, Html, el, exact, said
@@ -17,7 +18,6 @@ from mcp_server.policy.values import Mode, Rule
 from mcp_server.policy.verdicts import Opinion, ValueVerdict
 from mcp_server.sessions.visible import visible
 from mcp_server.settings.values import Settings
-from mcp_server.store.protocol import Store
 
 FIELDS = ("workspace", "chain", "tool", "value", "mode")
 MOST_CHARACTERS = 8000
@@ -53,10 +53,10 @@ class AgentsPage:
     workspace: str
     """Shown first. Of others than this and those of the person's own sessions nothing is read."""
 
-    async def body(self, store: Store, principal: str, query: Mapping[str, str]) -> list[Child]:
+    async def body(self, mine: Belongings, query: Mapping[str, str]) -> list[Child]:
         """For what the address asks."""
-        question = await _question(store, principal, self.workspace, query)
-        answer = await _answer(self.explains, store, question) if question.asked["chain"] and question.asked["tool"] else []
+        question = await _question(mine, self.workspace, query)
+        answer = await _answer(self.explains, mine, question) if question.asked["chain"] and question.asked["tool"] else []
         return [
             el("h1", None, "Agents and rules"),
             el("p", None, "What would happen if the last agent of a chain called a tool. Nothing is run; rulings are left out."),
@@ -66,12 +66,12 @@ class AgentsPage:
         ]
 
 
-async def _question(store: Store, principal: str, here: str, query: Mapping[str, str]) -> Question:
+async def _question(mine: Belongings, here: str, query: Mapping[str, str]) -> Question:
     asked = {name: query.get(name, "").strip()[:MOST_CHARACTERS] for name in FIELDS}
-    known = dict.fromkeys((here, *(one.workspace for one in await store.sessions(principal, roots=True))))
-    session = await store.session(query.get("session", ""), principal)
+    known = dict.fromkeys((here, *(one.workspace for one in await mine.roots())))
+    session = await mine.session(query.get("session", ""))
     if session is not None:
-        chain = await store.chain(session.id)
+        chain = await mine.store.chain(session.id)
         mode = chain[0].mode if chain else None
         asked |= {"chain": ", ".join(one.agent for one in chain), "workspace": session.workspace, "mode": mode.value if mode else ""}
         known[session.workspace] = None
@@ -80,11 +80,11 @@ async def _question(store: Store, principal: str, here: str, query: Mapping[str,
     return Question(asked=asked, workspaces=tuple(known))
 
 
-async def _answer(explains: Explains, store: Store, question: Question) -> list[Child]:
+async def _answer(explains: Explains, mine: Belongings, question: Question) -> list[Child]:
     asked = question.asked
     try:
         found = await to_thread.run_sync(
-            explains.explain, asked["workspace"], question.names, question.mode, asked["tool"], asked["value"] or "*", store
+            explains.explain, asked["workspace"], question.names, question.mode, asked["tool"], asked["value"] or "*", mine.store
         )
     except RemitError as error:
         return [el("section", {"class": "card"}, el("h2", None, "No answer"), *_faults(error))]

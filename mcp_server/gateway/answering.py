@@ -8,6 +8,7 @@ import structlog
 
 from mcp_server.gateway.cards import WORDS_CHARS
 from mcp_server.policy.verdicts import SessionId
+from mcp_server.principal import LOCAL
 from mcp_server.records import Answer, ApprovalSubject, AuditEvent, BudgetSubject, Choice, Prompt, PromptState, Question, QuestionSubject
 from mcp_server.sessions import events
 from mcp_server.sessions.answers import close_with
@@ -34,32 +35,34 @@ class NotCounted:
 
 @dataclass(slots=True, kw_only=True)
 class Answering:
-    """Takes answers for one person."""
+    """Takes answers, and tells of those that do not count."""
 
     store: Store
-    principal: str
+    principal: str = LOCAL.key
+    """Whose audit tells of what nobody known has sent; empty: nobody's, and it is only logged."""
     channel: str = CONSOLE
     """Where they are given."""
     close: Callable[[Prompt, Answer], Awaitable[bool]] | None = None
     """Closes a prompt with its answer, where somebody must be told of it. None: in the store alone."""
     refused: int = field(default=0)
 
-    async def answer(self, prompt: Prompt, sent: Sent, *, at: float) -> NotCounted | None:
-        """Close the prompt. None: done. The first answer counts, wherever it is given."""
-        read = answer_in(prompt, sent, by=self.principal, channel=self.channel, at=at)
+    async def answer(self, prompt: Prompt, sent: Sent, *, by: str, at: float) -> NotCounted | None:
+        """Close the prompt of the person `by`. None: done. The first answer counts, wherever it is given."""
+        read = answer_in(prompt, sent, by=by, channel=self.channel, at=at)
         if isinstance(read, Answer):
             closed = await (close_with(self.store, prompt, read) if self.close is None else self.close(prompt, read))
             if closed:
                 return None
             read = NotCounted("it was not open any more; nothing was changed")
-        await self.refuse(read.reason, at=at, prompt=prompt, by=self.principal)
+        await self.refuse(read.reason, at=at, prompt=prompt, by=by)
         return read
 
-    async def refuse(self, reason: str, *, at: float, prompt: Prompt | None = None, ref: str = "", by: str = "") -> None:
-        """Keep that an answer was refused. `by` is empty where nobody knows who sent it."""
-        self.refused += 1
+    async def refuse(self, reason: str, *, at: float, prompt: Prompt | None = None, ref: str = "", by: str = "", whose: str = "") -> None:
+        """Keep that an answer was refused. `by` is empty where nobody knows who sent it; `whose`: whose audit tells of it all the same."""
+        whose = by or whose or self.principal
+        self.refused += bool(whose or prompt)
         log.warning("an answer was refused", reason=reason, ref=prompt.id if prompt else ref[:64])
-        if self.refused > MOST_REFUSED:
+        if self.refused > MOST_REFUSED or not (whose or prompt):
             return
         outcome = f"an answer through the {self.channel} was refused: {reason}"
         if prompt is not None:
@@ -68,7 +71,7 @@ class Answering:
             event = AuditEvent(
                 at=at,
                 kind="prompt",
-                principal=self.principal,
+                principal=whose,
                 session_id=SessionId(""),
                 session_path=(),
                 ruled_by=by,

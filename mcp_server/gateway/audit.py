@@ -8,13 +8,13 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response, StreamingResponse
 
+from mcp_server.gateway.belongings import Belongings
 from mcp_server.gateway.frame import turned_away
 from mcp_server.gateway.html import Child, Html, el, exact, said
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import AuditEvent
 from mcp_server.sessions.exporting import FORMS, Form, exported
 from mcp_server.sessions.searching import ACTIONS, HEADS, KINDS, Filter, since, tabulated
-from mcp_server.store.protocol import Store
 
 NUMBER = re.compile(r"[0-9]{1,18}")
 
@@ -79,9 +79,9 @@ def search_of(query: Mapping[str, str], *, now: float) -> Search:
     )
 
 
-async def audit_page(store: Store, principal: str, door: str, search: Search) -> list[Child]:
+async def audit_page(mine: Belongings, door: str, search: Search) -> list[Child]:
     """The body of the page."""
-    found = await _look(store, principal, search)
+    found = await _look(mine, search)
     page = f"/{door}/audit"
     return [
         el("h1", None, "Audit"),
@@ -100,24 +100,24 @@ async def audit_page(store: Store, principal: str, door: str, search: Search) ->
     ]
 
 
-def download(store: Store, principal: str, query: Mapping[str, str], *, now: float) -> Response:
+def download(mine: Belongings, query: Mapping[str, str], *, now: float) -> Response:
     """All that the filters select, however much, as a file. Reading writes nothing, in the audit neither."""
     search = search_of(query, now=now)
     form: Form | None = next((one for one in FORMS if one == query.get("form", "jsonl")), None)
     if form is None or search.wrong:
         return turned_away(search.wrong or "There is no such form of an export: jsonl or ocsf.", 400)
 
-    lines = exported(store, search.wanted, form=form, principal=principal, session_id=search.session)
+    lines = exported(mine.store, search.wanted, form=form, principals=mine.keys, session_id=search.session)
     name = f"remit-audit-{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H-%M-%SZ}{'.ocsf' if form == 'ocsf' else ''}.jsonl"
     named = {"content-disposition": f'attachment; filename="{name}"'}
     return StreamingResponse((f"{line}\n" async for line in lines), media_type="application/jsonl", headers=named)
 
 
-async def _look(store: Store, principal: str, search: Search) -> Found:
+async def _look(mine: Belongings, search: Search) -> Found:
     """From the newest on, until the page is full or enough was gone through."""
     events, looked, before = list[AuditEvent](), 0, search.before
     while looked < MOST_READ:
-        page = await store.audit_log(principal=principal, session_id=search.session, before=before, limit=AT_ONCE)
+        page = await mine.audit(session_id=search.session, before=before, limit=AT_ONCE)
         for place, stored in enumerate(reversed(page), start=1):
             looked += 1
             events += [stored.event] if search.wanted(stored.event) else []

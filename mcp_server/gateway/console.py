@@ -1,4 +1,7 @@
-"""The console: a person's inbox in a browser on the same machine. Works on the store alone, whether or not a server runs."""
+"""The console: a person's inbox in a browser. Works on the store alone, whether or not a server runs.
+
+What a page shows and a deed reaches goes by who came in with that very request's cookie.
+"""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,11 +19,11 @@ from mcp_server.gateway.access import Access, Visit, same_key
 from mcp_server.gateway.agents import AgentsPage
 from mcp_server.gateway.answering import Answering, NotCounted, Sent
 from mcp_server.gateway.audit import audit_page, download, search_of
-from mcp_server.gateway.cards import card
+from mcp_server.gateway.belongings import Belongings, belongings_of
 from mcp_server.gateway.frame import outside, page, turned_away
 from mcp_server.gateway.guarding import Guarded, names_of
 from mcp_server.gateway.html import el
-from mcp_server.gateway.inbox import Inbox, inbox_page
+from mcp_server.gateway.inbox import Inbox, inbox_page, prompt_page
 from mcp_server.gateway.rulings import revoke, rulings_page
 from mcp_server.gateway.sessions import session_page, sessions_page
 from mcp_server.store.protocol import Store
@@ -41,22 +44,19 @@ FORGED = "the form does not belong to this browser's visit"
 
 @dataclass(slots=True, kw_only=True)
 class Console:
-    """The pages of one person, and who may see them."""
+    """The pages, and who may see them."""
 
     store: Store
-    principal: str
     clock: Callable[[], float] = time.time
     home: str = ""
     rules: AgentsPage | None = None
     """The page of agents and rules; None: nobody reads them."""
     access: Access = field(init=False)
-    inbox: Inbox = field(init=False)
     answering: Answering = field(init=False)
 
     def __post_init__(self) -> None:
         self.access = Access(clock=self.clock)
-        self.inbox = Inbox(store=self.store, principal=self.principal, home=self.home, clock=self.clock)
-        self.answering = Answering(store=self.store, principal=self.principal)
+        self.answering = Answering(store=self.store)
 
     @property
     def door(self) -> str:
@@ -71,6 +71,13 @@ class Console:
         """Whose request it is."""
         return self.access.visit(request.cookies.get(COOKIE))
 
+    def inbox_of(self, visit: Visit) -> Inbox:
+        """The prompts of whoever came in."""
+        return Inbox(store=self.store, principal=visit.principal, home=self.home, clock=self.clock)
+
+    async def _of(self, visit: Visit) -> Belongings:
+        return await belongings_of(visit.principal, self.store)
+
     # ---- pages ----------------------------------------------------------------------------------
 
     async def open(self, request: Request) -> Response:
@@ -84,7 +91,7 @@ class Console:
 
     async def show_inbox(self, _request: Request, visit: Visit) -> Response:
         """Every open prompt."""
-        return page("Inbox", self.door, "", *await inbox_page(self.inbox, self.door, visit.form_key))
+        return page("Inbox", self.door, "", *await inbox_page(self.inbox_of(visit), self.door, visit.form_key))
 
     async def show_prompt(self, request: Request, visit: Visit) -> Response:
         """One prompt, open or over."""
@@ -93,24 +100,25 @@ class Console:
     async def answer(self, request: Request, visit: Visit, sent: Sent) -> Response:
         """A person's answer; the browser is led to what has become of the prompt."""
         prompt_id: str = request.path_params["prompt_id"]
-        prompt = await self.store.prompt(prompt_id, self.principal)
+        mine = await self._of(visit)
+        prompt = await mine.prompt(prompt_id)
         if prompt is None:
-            await self.answering.refuse("there is no such prompt", at=self.clock(), ref=prompt_id, by=self.principal)
+            await self.answering.refuse("there is no such prompt", at=self.clock(), ref=prompt_id, by=mine.by)
             return await self._prompt_page(prompt_id, visit)
-        refused = await self.answering.answer(prompt, sent, at=self.clock())
+        refused = await self.answering.answer(prompt, sent, by=mine.by, at=self.clock())
         if isinstance(refused, NotCounted):
             return await self._prompt_page(prompt_id, visit, note=f"Your answer did not count: {refused.reason}.", status=409)
         return RedirectResponse(f"/{self.door}/prompts/{prompt_id}", 303)
 
-    async def show_sessions(self, request: Request, _visit: Visit) -> Response:
+    async def show_sessions(self, request: Request, visit: Visit) -> Response:
         """Who works."""
         finished = "all" in request.query_params
-        body = await sessions_page(self.store, self.principal, self.door, finished=finished, now=self.clock())
+        body = await sessions_page(await self._of(visit), self.door, finished=finished, now=self.clock())
         return page("Sessions", self.door, "sessions", *body)
 
-    async def show_session(self, request: Request, _visit: Visit) -> Response:
+    async def show_session(self, request: Request, visit: Visit) -> Response:
         """One transcript."""
-        body = await session_page(self.store, self.principal, self.door, request.path_params["session_id"])
+        body = await session_page(await self._of(visit), self.door, request.path_params["session_id"])
         if body is None:
             return page("No such session", self.door, "sessions", el("h1", None, "No such session"), status=404)
         return page("Session", self.door, "sessions", *body)
@@ -121,38 +129,37 @@ class Console:
 
     async def revoke(self, request: Request, visit: Visit, _sent: Sent) -> Response:
         """Take a ruling back."""
-        if not await revoke(self.store, self.principal, request.path_params["ruling_id"], now=self.clock()):
+        if not await revoke(await self._of(visit), request.path_params["ruling_id"], now=self.clock()):
             return await self._rulings_page(visit, note="It did not stand any more; nothing was changed.", status=409)
         return RedirectResponse(f"/{self.door}/rulings", 303)
 
     async def _rulings_page(self, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
-        body = await rulings_page(self.store, self.principal, self.door, visit.form_key, now=self.clock(), note=note)
+        body = await rulings_page(await self._of(visit), self.door, visit.form_key, now=self.clock(), note=note)
         return page("Rulings", self.door, "rulings", *body, status=status)
 
-    async def show_audit(self, request: Request, _visit: Visit) -> Response:
+    async def show_audit(self, request: Request, visit: Visit) -> Response:
         """What happened, through filters."""
-        body = await audit_page(self.store, self.principal, self.door, search_of(request.query_params, now=self.clock()))
+        body = await audit_page(await self._of(visit), self.door, search_of(request.query_params, now=self.clock()))
         return page("Audit", self.door, "audit", *body)
 
-    async def export_audit(self, request: Request, _visit: Visit) -> Response:
+    async def export_audit(self, request: Request, visit: Visit) -> Response:
         """All of what happened that the filters select, as a file."""
-        return download(self.store, self.principal, request.query_params, now=self.clock())
+        return download(await self._of(visit), request.query_params, now=self.clock())
 
-    async def show_agents(self, request: Request, _visit: Visit) -> Response:
+    async def show_agents(self, request: Request, visit: Visit) -> Response:
         """Who there is, and what would happen."""
         if self.rules is None:
             return page("No such page", self.door, "agents", el("h1", None, "Nobody reads agents here"), status=404)
-        body = await self.rules.body(self.store, self.principal, request.query_params)
+        body = await self.rules.body(await self._of(visit), request.query_params)
         return page("Agents", self.door, "agents", *body)
 
     async def _prompt_page(self, prompt_id: str, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
-        prompt = await self.store.prompt(prompt_id, self.principal)
+        prompt = await (await self._of(visit)).prompt(prompt_id)
         back = el("p", None, el("a", {"href": f"/{self.door}/"}, "Back to the inbox"))
         if prompt is None:
             return page("No such prompt", self.door, "", el("h1", None, "No such prompt"), back, status=404)
-        shown = await self.inbox.shown(prompt)
-        whole = card(shown, action=f"/{self.door}/prompts/{prompt.id}", form_key=visit.form_key, note=note)
-        return page("Prompt", self.door, "", el("h1", None, "Prompt"), whole, back, status=status)
+        body = await prompt_page(self.inbox_of(visit), prompt, self.door, visit.form_key, note=note)
+        return page("Prompt", self.door, "", *body, back, status=status)
 
     async def lead(self, request: Request) -> Response:
         """Where a link to a prompt leads, outside the door: the same page for everybody, which says how to sign in. It knows nobody and
@@ -160,9 +167,9 @@ class Console:
         """
         return outside(request.path_params["prompt_id"])
 
-    async def events(self, request: Request, _visit: Visit) -> Response:
+    async def events(self, request: Request, visit: Visit) -> Response:
         """What is open, live."""
-        return StreamingResponse(self.inbox.happenings(lambda: self.visit(request) is not None), media_type="text/event-stream")
+        return StreamingResponse(self.inbox_of(visit).happenings(lambda: self.visit(request) is not None), media_type="text/event-stream")
 
     async def file(self, request: Request) -> Response:
         """Style and script; no secret is in them."""
@@ -199,7 +206,7 @@ class Console:
             if sent is None:
                 return turned_away("That is no form of the console's.", 400)
             if len(sent.get("key", ())) != 1 or not same_key(visit, sent["key"][0]):
-                await self.answering.refuse(FORGED, at=self.clock(), ref=ref)
+                await self.answering.refuse(FORGED, at=self.clock(), ref=ref, whose=visit.principal.key)
                 return turned_away("This form is not of your visit. Load the page again.")
             return await act(request, visit, sent)
 

@@ -8,10 +8,12 @@ from functools import partial
 import anyio
 from anyio import to_thread
 
+from mcp_server.gateway.belongings import belongings_of
 from mcp_server.gateway.cards import Shown, card, moment, path
 from mcp_server.gateway.details import diff_of, parts_of
 from mcp_server.gateway.html import Child, Html, el, said
-from mcp_server.records import ApprovalSubject, Prompt, PromptState
+from mcp_server.principal import Principal
+from mcp_server.records import ApprovalSubject, Prompt
 from mcp_server.sessions.wants import wanted
 from mcp_server.store.protocol import Store
 
@@ -30,21 +32,21 @@ class Inbox:
     """The open prompts of one person."""
 
     store: Store
-    principal: str
+    principal: Principal
     home: str
     """What `$HOME` stands for in lines of shell."""
     clock: Callable[[], float]
 
     async def open_prompts(self) -> tuple[Prompt, ...]:
         """Oldest first."""
-        return await self.store.prompts(principal=self.principal, state=PromptState.OPEN)
+        return await (await belongings_of(self.principal, self.store)).open_prompts()
 
     async def shown(self, prompt: Prompt) -> Shown:
         """The prompt with its details, found out anew each time: a diff is against the file as it is now."""
         subject = prompt.subject
         if not isinstance(subject, ApprovalSubject) or subject.tool not in ("bash", "edit", "write"):
             return Shown(prompt=prompt)
-        session = await self.store.session(prompt.session_id, self.principal)
+        session = await self.store.session(prompt.session_id, prompt.principal)
         workspace = session.workspace if session is not None else None
         if subject.tool == "bash":
             return Shown(prompt=prompt, parts=await to_thread.run_sync(partial(parts_of, subject.arguments, workspace, self.home)))
@@ -82,6 +84,12 @@ async def inbox_page(inbox: Inbox, door: str, form_key: str) -> list[Child]:
         _further(prompts[MOST_CARDS:], door),
         _keys(),
     ]
+
+
+async def prompt_page(inbox: Inbox, prompt: Prompt, door: str, form_key: str, *, note: str) -> list[Child]:
+    """The body of one prompt's page, open or over."""
+    shown = await inbox.shown(prompt)
+    return [el("h1", None, "Prompt"), card(shown, action=f"/{door}/prompts/{prompt.id}", form_key=form_key, note=note)]
 
 
 def counted(count: int) -> str:

@@ -162,7 +162,7 @@ class Panels:
         return ended
 
     def _inbox(self, caller: Caller) -> Inbox:
-        return Inbox(store=self.store, principal=caller.principal.key, home=self.home, clock=self.clock)
+        return Inbox(store=self.store, principal=caller.principal, home=self.home, clock=self.clock)
 
     async def _mine(self, caller: Caller, root: SessionRecord, pane: Pane, prompt_id: str) -> Prompt | None:
         """The prompt, where this caller may be shown it."""
@@ -184,7 +184,7 @@ class Panels:
         expected = bound_to(prompt, caller.principal.key, root.id, self.revision())
         if bound != expected:
             return await self._refused(answering, _mismatch(bound, expected), at, prompt=prompt)
-        refused = await answering.answer(prompt, asked.fields, at=at)
+        refused = await answering.answer(prompt, asked.fields, by=caller.principal.key, at=at)
         if isinstance(refused, NotCounted):
             return _says(REFUSED, error=True)
         self.vouchers.forget(prompt.id)

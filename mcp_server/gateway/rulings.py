@@ -1,14 +1,14 @@
 """What a person has ruled, as a page, with a button that takes each back."""
 
+from mcp_server.gateway.belongings import Belongings
 from mcp_server.gateway.cards import agents, moment
 from mcp_server.gateway.html import Child, Html, el, exact, join, said
-from mcp_server.sessions.standing_rulings import Ruled, read_ruled, take_back
-from mcp_server.store.protocol import Store
+from mcp_server.sessions.standing_rulings import Ruled, take_back
 
 
-async def rulings_page(store: Store, principal: str, door: str, form_key: str, *, now: float, note: str = "") -> list[Child]:
+async def rulings_page(mine: Belongings, door: str, form_key: str, *, now: float, note: str = "") -> list[Child]:
     """The body of the page."""
-    standing = await read_ruled(store, principal, now=now)
+    standing = await mine.ruled(now=now)
     return [
         el("h1", None, "Rulings"),
         el("p", {"class": "note", "role": "status"}, note) if note else None,
@@ -18,11 +18,11 @@ async def rulings_page(store: Store, principal: str, door: str, form_key: str, *
     ]
 
 
-async def revoke(store: Store, principal: str, ruling_id: str, *, now: float) -> bool:
+async def revoke(mine: Belongings, ruling_id: str, *, now: float) -> bool:
     """Take it back. False: no ruling of this person's with that id stands."""
-    for one in await read_ruled(store, principal, now=now):
+    for one in await mine.ruled(now=now):
         if one.record.id == ruling_id:
-            return await take_back(store, one, by=principal, now=now)
+            return await take_back(mine.store, one, by=mine.by, now=now)
     return False
 
 

@@ -3,17 +3,16 @@
 import json
 from collections.abc import Iterable, Iterator
 
+from mcp_server.gateway.belongings import Belongings
 from mcp_server.gateway.cards import agents, moment
 from mcp_server.gateway.html import Child, Html, el, lined, said
 from mcp_server.policy.values import CallId, ToolCall
-from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import CallEnded, CallStarted, Compacted, ModelTurn, StoredEntry, TaskGiven
 from mcp_server.sessions.forest import Forest, Listed, began, ended, read_forest
 from mcp_server.sessions.plain_entries import text_of
 from mcp_server.sessions.story import Story, beside, story_of, used, verdicts
 from mcp_server.sessions.wants import wanted
 from mcp_server.sessions.wording import elapsed_of
-from mcp_server.store.protocol import Store
 
 MOST_LISTED = 100
 """Finished sessions that are listed where they are asked for: the newest of them, with their ancestors."""
@@ -25,9 +24,9 @@ MOST_CHARACTERS = 20_000
 """Of one entry."""
 
 
-async def sessions_page(store: Store, principal: str, door: str, *, finished: bool, now: float) -> list[Child]:
+async def sessions_page(mine: Belongings, door: str, *, finished: bool, now: float) -> list[Child]:
     """The body of the page with the tree."""
-    forest = await read_forest(store, principal=principal, workspace=None, limit=MOST_LISTED, finished=finished)
+    forest = await read_forest(mine.store, principals=mine.keys, workspace=None, limit=MOST_LISTED, finished=finished)
     other = ("Only what goes on", f"/{door}/sessions") if finished else ("Finished ones too", f"/{door}/sessions?all=1")
     rows = [_row(depth, one, door, now) for depth, one in forest.tree()]
     return [
@@ -60,13 +59,13 @@ def _about(one: Listed, door: str) -> Iterator[Child]:
         yield el("p", {"class": "note"}, el("a", {"href": f"/{door}/prompts/{prompt.id}"}, "asks you: ", said(wanted(prompt)[:200])))
 
 
-async def session_page(store: Store, principal: str, door: str, session_id: str) -> list[Child] | None:
+async def session_page(mine: Belongings, door: str, session_id: str) -> list[Child] | None:
     """The body of one session's page. None: there is no such session of this person's."""
-    session = await store.session(SessionId(session_id), principal)
+    session = await mine.session(session_id)
     if session is None:
         return None
-    story = await story_of(store, session)
-    children = await store.children(session.id)
+    story = await story_of(mine.store, session)
+    children = await mine.store.children(session.id)
     left = len(story.entries) - MOST_ENTRIES
     return [
         el("h1", None, agents(story.path)),

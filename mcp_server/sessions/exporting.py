@@ -1,6 +1,6 @@
 """Audit events for other programs: one JSON object a line, every field by name, or in the words of OCSF."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -18,14 +18,23 @@ PAGE = 1000
 
 
 async def exported(
-    store: Store, wants: Filter, *, form: Form, principal: str, session_id: SessionId | None = None, root_id: SessionId | None = None
+    store: Store,
+    wants: Filter,
+    *,
+    form: Form,
+    principals: Sequence[str],
+    session_id: SessionId | None = None,
+    root_id: SessionId | None = None,
 ) -> AsyncGenerator[str]:
-    """Each event that is wanted as one line, oldest first, up to the one that is the newest now."""
+    """Each event of these principals that is wanted as one line, oldest first, up to the one that is the newest now."""
     release = version("remit")
     newest = await store.audit_log(limit=1)
     after, end = 0, newest[-1].seq if newest else 0
     while after < end:
-        events = await store.audit_page(principal=principal, session_id=session_id, root_id=root_id, after=after, limit=PAGE)
+        events: list[StoredAudit] = []
+        for one in principals:
+            events += await store.audit_page(principal=one, session_id=session_id, root_id=root_id, after=after, limit=PAGE)
+        events = sorted(events, key=lambda stored: stored.seq)[:PAGE]
         for stored in events:
             if stored.seq <= end and wants(stored.event):
                 told = as_object(stored)

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_server.policy.verdicts import SessionId
@@ -71,14 +71,15 @@ class Forest:
         return walk(None, 0)
 
 
-async def read_forest(store: Store, *, principal: str, workspace: str | None, limit: int, finished: bool) -> Forest:
-    """What goes on, with its ancestors; with `finished` also the newest `limit` of everything else, with theirs."""
-    everyone = {one.id: one for one in await store.sessions(principal, limit=ALL_OF_THEM)}
+async def read_forest(store: Store, *, principals: Sequence[str], workspace: str | None, limit: int, finished: bool) -> Forest:
+    """What of these principals goes on, with its ancestors; with `finished` also the newest `limit` of everything else, with theirs."""
+    those = [one for principal in principals for one in await store.sessions(principal, limit=ALL_OF_THEM)]
+    everyone = {one.id: one for one in sorted(those, key=lambda one: one.created_at, reverse=True)}
     if workspace is not None:
         everyone = {one.id: one for one in everyone.values() if workspace in (one.workspace, everyone.get(one.root_id, one).workspace)}
     runs = {run.session_id: run for run in await store.unfinished_runs() if run.session_id in everyone}
     asked: dict[SessionId, list[Prompt]] = {}
-    for prompt in await store.prompts(principal=principal, state=PromptState.OPEN):
+    for prompt in [one for principal in principals for one in await store.prompts(principal=principal, state=PromptState.OPEN)]:
         asked.setdefault(prompt.session_id, []).append(prompt)
 
     def seen(one: SessionRecord) -> Listed:

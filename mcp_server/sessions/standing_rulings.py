@@ -46,6 +46,9 @@ async def ruled(store: Store, record: RulingRecord, *, stands: bool) -> Ruled:
 
 
 async def take_back(store: Store, one: Ruled, *, by: str, now: float) -> bool:
-    """Revoke it: what it answered asks again. False: it did not stand any more, and nothing was changed."""
+    """Revoke it: what it answered asks again. False: it did not stand any more, and nothing was changed.
+
+    `by`: who does so. That it is theirs to revoke was looked at.
+    """
     told = (events.ruled(now, one.record, one.path, "revoked", by=by),)
-    return await store.revoke(one.record.id, principal=by, now=now, events=told)
+    return await store.revoke(one.record.id, principal=one.record.principal, now=now, events=told)

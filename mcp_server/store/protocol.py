@@ -82,6 +82,10 @@ class Store(PromisedCalls, ApiKeys, Protocol):
         """Newest first. `roots`: only those without a parent."""
         ...
 
+    async def principals(self, beginning: str) -> tuple[str, ...]:
+        """Those that have a session and begin so, in order. `beginning` is ASCII and not empty."""
+        ...
+
     # runs
     async def add_run(self, run: RunRecord, entries: Sequence[Entry]) -> None:
         """The run and its first entries, in one transaction."""

@@ -87,6 +87,19 @@ def of_principal(
     )
 
 
+def principals(connection: sqlite3.Connection, beginning: str) -> tuple[str, ...]:
+    """Those that begin so. From one to the next by the index, however many sessions each has."""
+    after = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+    found = every(
+        connection,
+        "WITH RECURSIVE each_one(principal) AS (SELECT min(principal) FROM sessions WHERE principal >= :beginning UNION ALL "
+        "SELECT (SELECT min(principal) FROM sessions WHERE principal > each_one.principal) FROM each_one "
+        "WHERE each_one.principal < :after) SELECT principal FROM each_one WHERE principal < :after",
+        {"beginning": beginning, "after": after},
+    )
+    return tuple(row[0] for row in found)
+
+
 def update(connection: sqlite3.Connection, session: SessionRecord) -> None:
     """The whole record anew. With another parent or root its descendants move along, and all that carries their root."""
     before = get(connection, session.id, session.principal)

@@ -83,6 +83,9 @@ class SqliteStore(SqliteParts, Store):
     ) -> tuple[SessionRecord, ...]:
         return await self._db.read(session_rows.of_principal, principal, workspace=workspace, roots=roots, limit=limit)
 
+    async def principals(self, beginning: str) -> tuple[str, ...]:
+        return await self._db.read(session_rows.principals, beginning)
+
     # runs
 
     async def add_run(self, run: RunRecord, entries: Sequence[Entry]) -> None:

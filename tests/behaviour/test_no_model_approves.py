@@ -21,7 +21,7 @@ ASKS = {"writer": [calls(("write", {"filePath": "out.txt", "content": "x"})), sa
 
 def opened_console(world: World, connected: Connected) -> tuple[Console, dict[str, str]]:
     """A console on this world's store that a browser has come into, and all that opens it or answers in it."""
-    console = Console(store=connected.store, principal=LOCAL.key)
+    console = Console(store=connected.store)
     used = console.access.invite()
     cookie = console.access.enter(used)
     visit = console.access.visit(cookie)

@@ -12,9 +12,9 @@ import httpx2
 
 from mcp_server.cli.explaining import Files
 from mcp_server.gateway.agents import AgentsPage
-from mcp_server.gateway.console import Console
+from mcp_server.gateway.console import COOKIE, Console
 from mcp_server.gateway.serving import listen, serve_console
-from mcp_server.principal import LOCAL
+from mcp_server.principal import Principal
 from mcp_server.records import AuditEvent, Choice, Prompt
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
@@ -37,6 +37,11 @@ class Browser:
     async def enter(self) -> httpx2.Response:
         """Open a fresh link."""
         return await self.client.get(self.site.console.link(self.site.port))
+
+    def enter_as(self, principal: Principal) -> None:
+        """Come in as somebody who is known, however they were."""
+        access = self.site.console.access
+        self.client.cookies.set(COOKIE, access.admit(principal), domain="127.0.0.1", path=f"/{access.door}/")
 
     async def get(self, page: str = "", **headers: str) -> httpx2.Response:
         return await self.client.get(f"{self.door}/{page}", headers=headers)
@@ -79,6 +84,12 @@ class Site:
         assert (await browser.enter()).status_code == 200
         return browser
 
+    def browser_of(self, principal: Principal) -> Browser:
+        """One in which somebody is known."""
+        browser = self.stranger()
+        browser.enter_as(principal)
+        return browser
+
     async def audit(self) -> list[AuditEvent]:
         return [stored.event for stored in await self.store.audit_log()]
 
@@ -87,7 +98,7 @@ class Site:
 async def site(folder: Path) -> AsyncGenerator[Site]:
     """Serve the console on the store in a folder."""
     store = open_store(folder / "remit.db")
-    console = Console(store=store, principal=LOCAL.key, rules=agents_of(folder))
+    console = Console(store=store, rules=agents_of(folder))
     sock = listen(0)
     served = Site(console=console, port=int(sock.getsockname()[1]), store=store)
     try:

@@ -9,6 +9,7 @@ import anyio
 import pytest
 from mcp_types import CallToolResult
 
+from mcp_server.principal import LOCAL
 from mcp_server.records import Choice, PromptState
 from tests.behaviour.stories import PATH, bounded, calls, content_of, errand, says, state_of, team_world, until_ended, write
 from tests.behaviour.world import connect, make_world
@@ -63,7 +64,7 @@ async def test_a_client_that_cannot_ask_completes_a_task_of_three_approvals(cell
                 answered: set[str] = set()
                 async for ids in told:
                     for fresh in set(ids) - answered:
-                        prompt = await served.store.prompt(fresh, served.console.principal)
+                        prompt = await served.store.prompt(fresh, LOCAL.key)
                         assert prompt is not None
                         page = words_of((await browser.get(f"prompts/{fresh}")).text)
                         assert f"{PATH} wants to use write" in page

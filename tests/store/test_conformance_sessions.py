@@ -5,6 +5,7 @@ import pytest
 from mcp_server.errors import StoreError
 from mcp_server.policy.values import Mode
 from mcp_server.policy.verdicts import SessionId
+from mcp_server.principal import TokenPrincipal
 from tests.store.conformance import Handles
 from tests.store.samples import PRINCIPAL, STRANGER, a_prompt, a_ruling, a_run, a_session, an_event
 
@@ -34,6 +35,26 @@ async def test_a_foreign_session_is_as_good_as_none(handles: Handles) -> None:
     await handles.one.add_session(a_session("theirs", principal=STRANGER))
     assert await handles.two.session("root", STRANGER) is None
     assert [session.id for session in await handles.two.sessions(STRANGER)] == ["theirs"]
+
+
+async def test_principals_are_found_by_how_they_begin_each_once_and_nobody_elses(handles: Handles) -> None:
+    def key(issuer: str, subject: str, client: str) -> str:
+        return TokenPrincipal(issuer=issuer, subject=subject, client=client).key
+
+    ada = TokenPrincipal(issuer="https://i", subject="ada", client="editor")
+    theirs = [ada.key, key("https://i", "ada", "a, b"), key("https://i", "ada", "ünï")]
+    others = [
+        key("https://i", "ada2", "editor"),
+        key("https://i", 'ada","editor', "editor"),
+        key("https://i", "ad", "editor"),
+        key("https://i/", "ada", "editor"),
+        key("https://j", "ada", "editor"),
+        PRINCIPAL,
+    ]
+    for number, principal in enumerate([*theirs, *others, *theirs]):
+        await handles.one.add_session(a_session(f"s{number}", principal=principal))
+    assert await handles.two.principals(ada.beginning) == tuple(sorted(theirs))
+    assert await handles.two.principals('["https://nobody",') == ()
 
 
 async def test_an_id_is_given_once(handles: Handles) -> None:
