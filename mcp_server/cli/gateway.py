@@ -8,12 +8,13 @@ import click
 
 from mcp_server.cli.shown import NotFound
 from mcp_server.cli.state import ME, with_store
-from mcp_server.cli.table import json_line, table
+from mcp_server.cli.table import table
 from mcp_server.cli.terminal import terminal
 from mcp_server.errors import RemitError
 from mcp_server.gateway.keys import digest_of, new_key
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import AuditEvent
+from mcp_server.sessions.visible import json_line
 from mcp_server.sessions.wording import age_of, elapsed_of
 from mcp_server.store.api_keys import ApiKey
 from mcp_server.store.ids import mint
