@@ -13,9 +13,9 @@ HIDDEN = "[secret]"
 SHORTEST = 6
 """A shorter value is no secret worth the name, and taking out every `on` or `1` would garble the text."""
 
-_NAME = r"key|token|secret|passw(?:or)?d|pwd|passphrase|credential|auth(?:orization)?(?![a-z])|cookie|signature"
+_NAME = r"key|token|secret|passw(?:or)?d|(?<=[_-])pass(?![a-z])|pwd|passphrase|credential|auth(?:orization)?(?![a-z])|cookie|signature"
 
-SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|PWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION|COOKIE", re.IGNORECASE)
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|(?:^|[_-])PASS$|PWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION|COOKIE", re.IGNORECASE)
 _KNOWN_FORM = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|(?i:\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}"
@@ -26,10 +26,16 @@ _KNOWN_FORM = re.compile(
     r"|\beyJ[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*){1,2}",
     re.DOTALL,
 )
-_URL_LOGIN = re.compile(r"://[^/\s@]+@")
-_VALUE = r"""(?! \[secret\] ) (?: "(?:[^"\\]|\\.)*"? | '[^']*'? | [^\s"',;)}\]]+ )"""
+_URL_LOGIN = re.compile(r"://[^/\s]+@")
+"""To the last `@` before the path: a password may hold one that nobody wrote as `%40`."""
+_QUOTED = r"""(?: "(?:[^"\\]|\\.)*"? | '[^']*'? )+"""
+_QUOTED_WITHIN = r"""\\{1,8} (?: "(?:[^"]|(?<=\\\\)")*"? | '(?:[^']|(?<=\\\\)')*'? )"""
+"""As a text has it that is quoted as a whole: `curl -d "{\\"password\\": \\"…\\"}"`."""
+_BARE = r"""(?: \\\S | \\\x20 | [^\s"',;)}\]\\] | [,;)}\]](?=[^\s"',;)}\]]) )+"""
+"""A word; what ends a list ends it only where nothing is joined to it."""
+_VALUE = rf"""(?! \[secret\] ) (?: {_QUOTED_WITHIN} | {_QUOTED} | {_BARE} )"""
 _NAMED_VALUE = re.compile(
-    rf"""(?ix) ( (?<![\w-]) [\w-]{{0,40}}? (?:{_NAME}) [\w-]{{0,40}} ["']? \s{{0,4}} (?: => | := | [:=] ) \s{{0,4}} ) {_VALUE}"""
+    rf"""(?ix) ( (?<![\w-]) [\w-]{{0,40}}? (?:{_NAME}) [\w-]{{0,40}} \\{{0,8}}["']? \s{{0,4}} (?: => | := | [:=] ) \s{{0,4}} ) {_VALUE}"""
 )
 """A telling name, then its value: `password = "…"`, `"api_key": "…"`, `--token=…`."""
 _NAMED_FLAG = re.compile(rf"""(?ix) ( (?<![\w-]) --? [\w-]{{0,40}}? (?:{_NAME}) [\w-]{{0,40}} \s{{1,4}} ) {_VALUE}""")

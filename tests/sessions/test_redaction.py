@@ -30,6 +30,15 @@ PLAIN = Redaction(secrets=())
         f"mysql --password {DRAWN} shop",
         f"gh auth login --with-token {DRAWN}",
         f"https://me:{DRAWN}@example.org/repo.git",
+        f"https://me:p@{DRAWN}@example.org/repo.git",
+        f'curl -d "{{\\"user\\": \\"me\\", \\"password\\": \\"{DRAWN}\\"}}" https://example.org',
+        f'curl -d "{{\\"password\\": \\"one\\\\\\"{DRAWN}\\"}}" https://example.org',
+        f'echo "password=\\"{DRAWN}\\"" > .netrc',
+        f"PASSWORD=one,{DRAWN} psql",
+        f"PASSWORD=one\\ {DRAWN} psql",
+        f"PASSWORD='one'\"{DRAWN}\" psql",
+        f"DB_PASS={DRAWN}",
+        f"backup --smtp-pass {DRAWN}",
         f"sk-{DRAWN}",
         f"sk_live_{DRAWN}",
         f"ghp_{DRAWN}{DRAWN}",
@@ -50,7 +59,9 @@ def test_what_has_a_telling_name_or_the_form_of_a_key_is_taken_out(text: str) ->
     assert HIDDEN in said
 
 
-@pytest.mark.parametrize("name", ["token", "apiKey", "api_key", "X-Auth-Token", "Authorization", "passwd", "clientSecret", "cookie"])
+@pytest.mark.parametrize(
+    "name", ["token", "apiKey", "api_key", "X-Auth-Token", "Authorization", "passwd", "clientSecret", "cookie", "smtp_pass"]
+)
 def test_a_field_with_a_telling_name_is_hidden_whatever_it_holds(name: str) -> None:
     said = PLAIN({"headers": {name: "short"}, "list": [{name: ["short", 7]}]})
     assert "short" not in said
