@@ -243,5 +243,5 @@ def _asked(retry_after: str, now: float) -> float | None:
         return float(text[:9])
     try:
         return parsedate_to_datetime(text).timestamp() - now if text else None
-    except ValueError:
+    except (ValueError, OverflowError):  # a date of any year and any offset: a receiver may write what it likes
         return None
