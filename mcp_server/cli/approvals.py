@@ -3,13 +3,12 @@
 Answers the very prompts that a client's form would; the first answer wins. The channel for clients that cannot be asked.
 """
 
-import json
 import time
 from dataclasses import dataclass
 
 import click
 
-from mcp_server.cli.asked import as_json_of, put_questions, row_of, text_of
+from mcp_server.cli.asked import json_of, put_questions, row_of, text_of
 from mcp_server.cli.channels import require_channel
 from mcp_server.cli.lazy import LazyGroup
 from mcp_server.cli.shown import find_one
@@ -60,7 +59,7 @@ def _list(as_json: bool) -> None:
     prompts = with_store(_open_prompts)
     if as_json:
         for prompt in prompts:
-            click.echo(json.dumps(as_json_of(prompt), ensure_ascii=False))
+            click.echo(json_of(prompt))
     elif prompts:
         rows = [row_of(prompt) for prompt in prompts]
         click.echo(table(("ID", "AGE", "WHO", "WANTS"), rows))

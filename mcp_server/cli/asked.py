@@ -7,6 +7,7 @@ from mcp_server.cli.terminal import Terminal
 from mcp_server.protocol.forms import message_of
 from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Prompt, Question, QuestionSubject
 from mcp_server.sessions.offered import choices_of, shown
+from mcp_server.sessions.visible import json_line
 from mcp_server.sessions.wants import wanted
 from mcp_server.sessions.wording import age_of, path_of, short, time_of
 
@@ -29,9 +30,9 @@ def row_of(prompt: Prompt) -> tuple[str, str, str, str]:
     return (short(prompt.id), age_of(prompt.created_at), path_of(prompt.session_path), wanted(prompt))
 
 
-def as_json_of(prompt: Prompt) -> dict[str, Any]:
-    """The same for programs."""
-    return {
+def json_of(prompt: Prompt) -> str:
+    """The same for programs, as one line of JSON."""
+    said: dict[str, Any] = {
         "id": prompt.id,
         "created_at": prompt.created_at,
         "deadline": prompt.deadline,
@@ -40,6 +41,7 @@ def as_json_of(prompt: Prompt) -> dict[str, Any]:
         "wants": wanted(prompt),
         "calls": len(prompt.calls),
     }
+    return json_line(said)
 
 
 def deed_of(prompt: Prompt, choice: Choice | None) -> str:

@@ -1,6 +1,5 @@
 """`remit audit`: what happened at every doorway, oldest first."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +14,7 @@ from mcp_server.cli.table import table
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.sessions.exporting import FORMS, Form, as_object, exported
 from mcp_server.sessions.searching import ACTIONS, KINDS, Filter, tabulated
+from mcp_server.sessions.visible import json_line
 from mcp_server.store.protocol import Store, StoredAudit
 
 
@@ -55,7 +55,7 @@ def audit(ctx: click.Context, session: str | None, tree: str | None, limit: int,
     events = [stored for stored in with_store(read) if wants(stored.event)]
     if as_json:
         for stored in events:
-            click.echo(json.dumps(as_object(stored), ensure_ascii=False))
+            click.echo(json_line(as_object(stored)))
     elif events:
         click.echo(table(*tabulated([stored.event for stored in events])))
     else:

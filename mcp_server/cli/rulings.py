@@ -1,6 +1,5 @@
 """`remit rulings`: what a person has ruled, and taking it back."""
 
-import json
 import time
 from functools import partial
 from typing import Any
@@ -13,6 +12,7 @@ from mcp_server.cli.table import table
 from mcp_server.cli.terminal import terminal
 from mcp_server.errors import RemitError
 from mcp_server.sessions.standing_rulings import Ruled, read_ruled, ruled, take_back
+from mcp_server.sessions.visible import json_line
 from mcp_server.sessions.wording import age_of, elapsed_of, path_of, short
 from mcp_server.store.protocol import Store
 
@@ -47,7 +47,7 @@ def _list(spent: bool, as_json: bool) -> None:
     found = with_store(partial(read_ruled, principal=ME, now=now, spent=spent))
     if as_json:
         for one in found:
-            click.echo(json.dumps(_as_json(one), ensure_ascii=False))
+            click.echo(json_line(_as_json(one)))
     elif found:
         click.echo(table(HEADS, [_row(one, now) for one in found]))
     else:

@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from mcp_server.cli.main import remit
-from tests.cli.kept import AT, CHILD, ROOT, Kept
+from mcp_server.principal import LOCAL
+from tests.cli.kept import APPROVAL, AT, CHILD, ROOT, Kept
+from tests.store.samples import an_event
 
 
 def run(environment: Mapping[str, str], *arguments: str) -> Result:
@@ -130,3 +133,15 @@ def test_old_events_of_the_audit_go_where_that_is_asked_for_and_what_is_left_is_
     assert told.output.endswith("events removed from the audit: 1; their checkpoints stay\n")
     assert run(environment, "audit").output == "nothing to show\n"
     assert run(environment, "audit", "verify").output.endswith("verified\n")
+
+
+@pytest.mark.parametrize("command", ["approvals", "audit"])
+def test_lines_of_json_have_nothing_that_a_terminal_obeys_or_hides(kept: Kept, environment: Mapping[str, str], command: str) -> None:
+    hostile = "\x9b2J\u202e\u2028\x7f"
+    kept.tree()
+    kept.prompt(replace(APPROVAL, arguments={"filePath": hostile}, wants=(f"edit {hostile}",)))
+    kept.use(lambda store: store.audit((an_event(None, hostile, principal=LOCAL.key),)))
+    ended = run(environment, command, "--json")
+    said = [json.loads(line) for line in ended.output.split("\n") if line]
+    assert any(one.get("outcome") == hostile or one.get("wants") == f"edit {hostile}" for one in said)
+    assert all(character.isprintable() for character in ended.output.replace("\n", ""))
