@@ -157,8 +157,7 @@ async def running(
             arguments_told=_told(rules, redaction),
             telemetry=telemetry,
         )
-        key, panels = request_state_key(places.state), _panels(deployment, rules, str(places.home))
-        parts = _wired(deployment, settings, key=key, timing=timing or timing_of(settings), executor=executor, panels=panels)
+        parts = _wired(deployment, settings, places.state, timing, executor, _panels(deployment, rules, str(places.home)))
         async with deployment.background.open(), _living(parts):
             yield parts
 
@@ -247,14 +246,13 @@ def _panels(deployment: Deployment, rules: FileRules, home: str) -> Callable[[De
 def _wired(
     deployment: Deployment,
     settings: Settings,
-    *,
-    key: bytes,
-    timing: Timing,
+    state: Path,
+    timing: Timing | None,
     executor: Callable[[Advance], Executor],
     panels: Callable[[Desk], Panel],
 ) -> Running:
     """The parts, each lent the others. Nothing is started."""
-    workspace = deployment.workspaces[0]
+    workspace, timing = deployment.workspaces[0], timing or timing_of(settings)
     supervisor = Supervisor(deployment, executor)
     tools = every_tool(deployment, supervisor, workspace)
     desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
@@ -268,7 +266,7 @@ def _wired(
         desk,
         looks=looks,
         caller_of=caller_of,
-        keys=[key],
+        keys=[request_state_key(state)],
         version=importlib.metadata.version("remit"),
         tasks=tasks,
         timing=timing,
