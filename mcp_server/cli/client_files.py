@@ -64,12 +64,12 @@ def client_file(client: str, workspace: Path, home: Path, *, user: bool) -> Clie
             raise AssertionError(client)
 
 
-def entry(file: ClientFile, environment: Mapping[str, str]) -> dict[str, Any]:
-    """How the client starts this very program."""
+def entry(file: ClientFile, environment: Mapping[str, str], address: str | None = None) -> dict[str, Any]:
+    """How the client starts this very program: to serve or, with a server's address, as a bridge to it."""
     command, *first = _program()
     where = [] if file.workspace is None else ["--workspace", file.workspace]
     made: dict[str, Any] = {"type": "stdio"} if file.typed else {}
-    made |= {"command": command, "args": [*first, "serve", *where]}
+    made |= {"command": command, "args": [*first, *(["serve", *where] if address is None else ["connect", address])]}
     carried = {name: environment[name] for name in CARRIED if environment.get(name)}
     return made | ({"env": carried} if carried else {})
 

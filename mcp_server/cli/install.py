@@ -11,6 +11,7 @@ import click
 from mcp_server.cli.client_files import ClientFile, client_file, entry, with_entry
 from mcp_server.cli.table import safe
 from mcp_server.cli.terminal import NobodyThere, terminal
+from mcp_server.connect.reaching import checked_url
 from mcp_server.errors import ConfigError, Fault, RemitError
 from mcp_server.settings.places import find_places
 from mcp_server.settings.workspace import check_workspace
@@ -28,11 +29,12 @@ class NotInstalled(RemitError):
 @click.command()
 @click.argument("client", type=click.Choice(CLIENTS))
 @click.option("--workspace", default=".", metavar="DIR", type=click.Path(path_type=Path), help="The workspace.  [current folder]")
+@click.option("--connect", "address", metavar="URL", help="A bridge to the server at this address, in place of a server of your own.")
 @click.option("--user", is_flag=True, help="Into your own configuration of the client, for every folder, instead of the workspace's.")
 @click.option("--name", default="remit", show_default=True, metavar="NAME", help="What the client calls the server.")
 @click.option("--print", "only_print", is_flag=True, help="Only show what would change.")
 @click.option("--yes", is_flag=True, help="Write without asking.")
-def install(client: str, workspace: Path, user: bool, name: str, only_print: bool, yes: bool) -> None:
+def install(client: str, workspace: Path, address: str | None, user: bool, name: str, only_print: bool, yes: bool) -> None:
     """Write Remit's entry into an MCP client's configuration.
 
     Shows the change first and asks. What was there is kept beside the file; what else is in it stays.
@@ -40,9 +42,11 @@ def install(client: str, workspace: Path, user: bool, name: str, only_print: boo
     if not NAME.fullmatch(name):
         raise click.BadParameter("1 to 20 letters, digits, - or _", param_hint="--name")
     places = find_places(os.environ)
-    file = client_file(client, check_workspace(workspace, places), places.home, user=user)
+    # A bridge works in no folder of this machine, so none can be the wrong one.
+    folder = check_workspace(workspace, places) if address is None else workspace.absolute()
+    file = client_file(client, folder, places.home, user=user)
     before = _text(file)
-    after = with_entry(file, before, name, entry(file, os.environ))
+    after = with_entry(file, before, name, entry(file, os.environ, address and checked_url(address)))
     if after == before:
         click.echo(safe(f"{file.path}: the entry `{name}` is there already; nothing to do"))
         return
@@ -53,7 +57,7 @@ def install(client: str, workspace: Path, user: bool, name: str, only_print: boo
         raise NotInstalled("nothing was changed")
     kept = _write(file, before, after)
     click.echo(safe(f"written: {file.path}" + (f"\nwhat was there: {kept}" if kept else "")))
-    click.echo(safe(file.then))
+    click.echo(safe(file.then if address is None else f"Run `remit connect {address} --sign-in` once, then start {file.name} anew."))
 
 
 def _text(file: ClientFile) -> str | None:

@@ -8,6 +8,7 @@ from mcp_server.cli.lazy import LazyGroup
 
 COMMANDS = {
     "serve": "mcp_server.cli.serve:serve",
+    "connect": "mcp_server.cli.connect:connect",
     "agents": "mcp_server.cli.agents:agents",
     "sessions": "mcp_server.cli.sessions:sessions",
     "cancel": "mcp_server.cli.cancel:cancel",

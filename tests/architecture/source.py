@@ -13,6 +13,7 @@ ROOMS = (
     ("cli",),
     ("app",),
     ("gateway",),
+    ("connect",),
     ("protocol",),
     ("sessions",),
     ("tools",),

@@ -210,3 +210,18 @@ def test_a_name_that_clients_choke_on_is_refused(moved: Mapping[str, str | None]
     assert ended.exit_code == 2
     assert "--name" in ended.output
     assert not desktop(tmp_path).exists()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_bridge_to_a_teams_server_is_written_with_its_address_alone(client: str, moved: Mapping[str, str | None], tmp_path: Path) -> None:
+    told = install(moved, tmp_path, client, "--yes", "--connect", "https://remit.example.org/mcp")
+    assert told.exit_code == 0, told.output
+    path, key = PLACES[client, False]
+    assert entry_in(tmp_path / path, key)["args"][-2:] == ["connect", "https://remit.example.org/mcp"]
+    assert "run `remit connect https://remit.example.org/mcp --sign-in` once" in told.output.replace("Run", "run")
+
+
+def test_a_bridge_over_plain_http_is_not_written(moved: Mapping[str, str | None], tmp_path: Path) -> None:
+    told = install(moved, tmp_path, "claude-desktop", "--yes", "--connect", "http://remit.example.org/mcp")
+    assert told.exit_code == 2
+    assert "plain http" in told.output
