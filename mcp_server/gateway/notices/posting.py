@@ -1,6 +1,6 @@
 """One POST to the webhook, bounded in time. No redirect is followed: what is signed for one address is not another's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import anyio
@@ -63,8 +63,8 @@ class Poster:
         # Without TLS it is this machine itself that is meant, whatever a file of names or a proxy says.
         near = url.scheme == "http"
         wires = replace(self.wires, proxies=Proxies()) if near else self.wires
-        addresses = ("127.0.0.1", "::1") if near and url.host == "localhost" else None
         try:
+            addresses = await self._addresses(wires)
             async with (
                 pool_for(url, wires, addresses) as pool,
                 pool.stream("POST", target, headers=list(sent.items()), content=body) as response,
@@ -73,8 +73,19 @@ class Poster:
                 return Told(status=response.status, retry_after=told.get("retry-after", ""))
         except (httpcore2.ConnectError, httpcore2.ProxyError, ToolFailure) as error:
             return Unanswered(reason=f"it could not be reached ({_named(error)})")
+        except OSError as error:
+            return Unanswered(reason=f"its name is not known ({error.strerror})")
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException) as error:
             return Unanswered(reason=f"it did not answer as a web server does ({_named(error)})")
+
+    async def _addresses(self, wires: Wires) -> Sequence[str] | None:
+        """Where to connect; None: the proxy finds out. Looked up here, so that no name of which nobody says anything holds up our end."""
+        if self.url.scheme == "http":
+            return ("127.0.0.1", "::1") if self.url.host == "localhost" else None
+        if wires.proxies.proxy_for(self.url):
+            return None
+        # Tried one after the other: a way by IPv6 that leads nowhere is silent for longer than a try has, one by IPv4 fails at once.
+        return sorted(await wires.resolver(self.url.host, self.url.port), key=lambda address: ":" in address)
 
 
 def _named(error: Exception) -> str:

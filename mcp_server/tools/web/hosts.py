@@ -3,11 +3,15 @@
 import ipaddress
 import re
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 import anyio
+import anyio.from_thread
+import anyio.lowlevel
 
 from mcp_server.errors import ToolFailure
 from mcp_server.tools.web.urls import Url, read_host
@@ -31,9 +35,29 @@ _ENTRY = re.compile(r"(?P<host>\[[^\[\]]*\]|[^:\[\]]*)(?::(?P<port>[0-9]{1,5}))?
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
-    """What the operating system says."""
-    found = await anyio.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(address[4][0]) for address in found))
+    """What the operating system says. Each look-up has a thread of its own, which nobody waits for once it is not wanted any more: the
+    event loop's own few threads would be taken by names whose servers do not answer, and would keep the process from ending.
+
+    Raises:
+        OSError: There is no such name, or nobody says.
+    """
+    answered, token = anyio.Event(), anyio.lowlevel.current_token()
+    found = list[Sequence[str] | Exception]()
+
+    def look() -> None:
+        try:
+            addresses = socket.getaddrinfo(host.encode("ascii"), port, type=socket.SOCK_STREAM)
+            found.append(tuple(dict.fromkeys(where for *_, (where, *_) in addresses if isinstance(where, str))))
+        except Exception as error:
+            found.append(error)
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            anyio.from_thread.run_sync(answered.set, token=token)
+
+    threading.Thread(target=look, name="name look-up", daemon=True).start()
+    await answered.wait()
+    if isinstance(found[0], Exception):
+        raise found[0]
+    return found[0]
 
 
 def kind_of_address(address: Address) -> Kind:

@@ -15,7 +15,7 @@ from standardwebhooks import WebhookVerificationError
 from structlog.testing import capture_logs
 
 from mcp_server.errors import ConfigError
-from mcp_server.gateway.notices.posting import Poster, Told
+from mcp_server.gateway.notices.posting import Poster, Told, Unanswered
 from mcp_server.gateway.notices.signing import SecretSource
 from mcp_server.gateway.notices.webhook import LONGEST_PAUSE, Webhook, pause_of
 from mcp_server.records import Answer, Choice, PromptState
@@ -251,3 +251,11 @@ async def test_a_secret_that_comes_late_signs_what_has_waited(tmp_path: Path) ->
                 (got,) = await receiver.gets(1)
     got.checked(SECRET)
     assert str(file) in logs[0]["reason"]
+
+
+async def test_a_name_is_looked_up_by_the_way_that_holds_up_no_end() -> None:
+    async def unknown(host: str, port: int) -> tuple[str, ...]:
+        raise OSError(-2, f"no {host} for {port}")
+
+    poster = Poster(url=read_url("https://hooks.example.invalid/remit"), wires=Wires(resolver=unknown))
+    assert await poster(b"{}", {}) == Unanswered(reason="its name is not known (no hooks.example.invalid for 443)")

@@ -1,9 +1,11 @@
 import ipaddress
+import subprocess
+import sys
 
 import pytest
 
 from mcp_server.errors import ToolFailure
-from mcp_server.tools.web.hosts import PrivateHost, addresses_of, kind_of_address, read_private_host, refuse_local_name
+from mcp_server.tools.web.hosts import PrivateHost, addresses_of, kind_of_address, read_private_host, refuse_local_name, system_resolver
 from mcp_server.tools.web.proxies import Proxies, proxies_of
 from mcp_server.tools.web.urls import read_url
 from tests.tools.web.site import Names
@@ -136,3 +138,40 @@ def test_proxies_are_read_as_curl_reads_them() -> None:
 def test_hosts_that_need_no_proxy_are_reached_directly(url: str, proxy: str | None) -> None:
     said = Proxies(http="http://q:2", https="http://p:1", direct=("direct.example", ".below.example", "port.example:8080"))
     assert said.proxy_for(read_url(url)) == proxy
+
+
+NOBODY_ANSWERS = """
+import socket, threading
+import anyio
+from mcp_server.tools.web.hosts import system_resolver
+
+asked = threading.Event()
+
+def unanswered(*_args, **_named):
+    asked.set()
+    threading.Event().wait()
+
+socket.getaddrinfo = unanswered
+
+async def given_up():
+    async with anyio.create_task_group() as group:
+        for _ in range(100):
+            group.start_soon(system_resolver, "nobody.example", 443)
+        while not asked.is_set():
+            await anyio.sleep(0.01)
+        group.cancel_scope.cancel()
+
+anyio.run(given_up)
+print("ended")
+"""
+
+
+def test_names_whose_servers_never_answer_keep_no_process_from_ending() -> None:
+    ended = subprocess.run([sys.executable, "-c", NOBODY_ANSWERS], capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "ended\n"), ended.stderr
+
+
+async def test_the_system_knows_this_machine_and_not_every_name() -> None:
+    assert "127.0.0.1" in await system_resolver("127.0.0.1", 443)
+    with pytest.raises(OSError, match=r".+"):
+        await system_resolver("no-such-name.invalid", 443)
