@@ -5,6 +5,7 @@ What goes over it is read and written by jeepney, which is pure Python and does 
 
 import os
 import socket
+import struct
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -155,8 +156,8 @@ class Bus:
                 self._parser.add_data(received)
                 while (message := self._parser.get_next_message()) is not None:
                     self._take(message)
-        except (OSError, ValueError):
-            return  # gone, or no D-Bus: either way there is nothing further to read
+        except (OSError, ValueError, LookupError, TypeError, ArithmeticError, struct.error):
+            return  # gone, or no D-Bus, which the parser says by whatever comes of it: either way there is nothing further to read
         finally:
             self.close()
 

@@ -164,5 +164,5 @@ async def _bounded(act: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kw
         raise NoPopups(f"the session bus, or what shows notices on it, did not answer within {SECONDS:g} s; {_REMEDY}") from None
     except Refused as error:
         raise NoPopups(f"nothing on the session bus shows notices ({error}); {_REMEDY}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:  # the latter two: an answer of another shape than the interface has
         raise NoPopups(f"the session bus cannot be used ({error}); {_REMEDY}") from None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from anyio.abc import SocketStream
 from structlog.testing import capture_logs
 
 from mcp_server.gateway.notices.bus import address_of
@@ -209,3 +210,25 @@ async def test_a_systems_program_is_told_the_text_as_a_word_and_never_as_script(
 async def test_a_systems_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(NoPopups, match="`osascript` is not on the path"):
         await ByProgram(program="osascript", environment={"PATH": str(tmp_path)}).show(Popup(title="", lines=(), link=None))
+
+
+@pytest.mark.parametrize(
+    "answer", [b"\0" * 64, b"l\x02\0\x01\0\0\0\0\x01\0\0\0\x08\0\0\0\x05\x01{\0\x01\0\0\0"], ids=["zeros", "signature"]
+)
+async def test_what_is_no_bus_though_it_lets_us_in_is_a_fault_like_any_other(folder: Path, answer: bytes) -> None:
+    async def lets_in(stream: SocketStream) -> None:
+        async with stream:
+            said = b""
+            while b"BEGIN" not in said:
+                said = await stream.receive()
+                await stream.send(b"OK " + b"0" * 32 + b"\r\n" if b"AUTH" in said else answer)
+            await stream.send(answer)
+
+    path = str(folder / "bus")
+    async with await anyio.create_unix_listener(path) as listener, anyio.create_task_group() as group:
+        group.start_soon(listener.serve, lets_in)
+        popups = OnBus({"DBUS_SESSION_BUS_ADDRESS": f"unix:path={path}"})
+        async with popups.at_hand():
+            with pytest.raises(NoPopups, match="session bus"):
+                await popups.describe()
+        group.cancel_scope.cancel()
