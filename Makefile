@@ -106,6 +106,7 @@ $(VENV)/.made: .ci/environment
 	@touch $@
 
 $(VENV)/.installed: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
+	@echo 'remit: installing what it needs, which takes a minute or so' >&2
 	@$(PIP) install --constraint $(CONSTRAINTS) --editable .
 	@touch $@
 

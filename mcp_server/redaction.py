@@ -16,6 +16,8 @@ SHORTEST = 6
 _NAME = r"key|token|secret|passw(?:or)?d|(?<=[_-])pass(?![a-z])|pwd|passphrase|credential|auth(?:orization)?(?![a-z])|cookie|signature"
 
 SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|(?:^|[_-])PASS$|PWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION|COOKIE", re.IGNORECASE)
+_FOLDERS = ("PWD", "OLDPWD")
+"""What every shell calls the folder that it is in: no passwords, though `DB_PWD` is one."""
 _KNOWN_FORM = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
     r"|(?i:\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/=-]{6,}"
@@ -59,7 +61,7 @@ _DEEPEST = 8
 
 def secrets_of(environment: Mapping[str, str], *keys: str | None) -> tuple[str, ...]:
     """Values that must never be shown: the keys, and what the environment holds under a telling name."""
-    values = {value for name, value in environment.items() if SECRET_NAME.search(name)}
+    values = {value for name, value in environment.items() if SECRET_NAME.search(name) and name not in _FOLDERS}
     values.update(key for key in keys if key)
     return tuple(sorted((value for value in values if len(value) >= SHORTEST), key=len, reverse=True))
 

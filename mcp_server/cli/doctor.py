@@ -24,7 +24,7 @@ from mcp_server.settings.places import find_places
 from mcp_server.settings.trust import Trust
 
 
-@click.command()
+@click.command(short_help="Say what is still missing, and how to mend it.")
 @workspace_option
 @click.option("--models", "models", is_flag=True, help="Also send each model one short call. It may cost a fraction of a cent.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
@@ -157,20 +157,20 @@ def _agents_and_models(place: Here, call: bool) -> Iterator[Finding]:
     check = backend_of(place.settings, place.workspace, os.environ).check
     sound: list[str] = []
     for model, names in wanted.items():
-        finding = _model(model, ", ".join(names), check)
+        finding = _model(model, ", ".join(names), check, place.places.config / "settings.yaml")
         yield finding
         sound += [model] if model is not None and finding.state == "ok" else []
     if call:
         yield from call_models(place, sound)
 
 
-def _model(model: str | None, names: str, check: Callable[[str, str], None]) -> Finding:
+def _model(model: str | None, names: str, check: Callable[[str, str], None], written: Path) -> Finding:
     if model is None:
         return Finding(
             about="model",
             state="note",
             says=f"none is set for {names}: tools work, `task` cannot start them",
-            remedy="set `model: provider:model` in your settings.yaml, and the provider's key in the environment",
+            remedy=f"write `model: provider:model` into {written}, and put the provider's key into the environment of the server",
         )
     try:
         check(model, names)

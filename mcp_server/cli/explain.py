@@ -20,7 +20,7 @@ from mcp_server.sessions.wording import path_of
 from mcp_server.store.protocol import Store
 
 
-@click.command()
+@click.command(short_help="Tell what the rules say of a call, and why.")
 @click.argument("chain")
 @click.argument("tool")
 @click.argument("value", default="*")
@@ -56,7 +56,9 @@ def explain(chain: str, tool: str, value: str, workspace: Path, mode: str | None
 def _tell(part: ValueVerdict) -> None:
     rows = [(o.layer.kind.value, o.layer.owner, _said(o), _rule(o), o.note) for o in part.opinions if o.layer.rules]
     click.echo(safe(f"\n{part.permission} {part.value.text}: {part.action.word} at step {part.step.value}"))
-    click.echo(table(("LAYER", "WHOSE", "SAYS", "RULE", "NOTE"), rows))
+    heads = ("LAYER", "WHOSE", "SAYS", "RULE", "NOTE")
+    kept = len(heads) if any(note for *_, note in rows) else len(heads) - 1
+    click.echo(table(heads[:kept], [row[:kept] for row in rows]))
     for change in changes_of(part):
         click.echo(safe(f"- {change}"))
 

@@ -26,7 +26,7 @@ STRIDE = 500
 """Events asked for at once while following. Where more came at a time, twice as many are asked for, and so on."""
 
 
-@click.command()
+@click.command(short_help="Tell what happens, a line each.")
 @click.argument("session_id", metavar="[ID]", required=False)
 @click.option("--follow", "-f", is_flag=True, help="Go on with what happens from now on, until Ctrl-C.")
 @click.option("--limit", "-n", default=NEWEST, show_default=True, type=click.IntRange(min=0), help="How many lines of the past.")

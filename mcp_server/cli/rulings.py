@@ -23,7 +23,7 @@ class NotRevoked(RemitError):
     """The ruling stands no longer, by itself or by somebody else."""
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, short_help="What you have allowed or denied, and taking it back.")
 @click.option("--all", "spent", is_flag=True, help="Also those that are used up, expired or revoked.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.pass_context

@@ -58,7 +58,7 @@ def _address(_ctx: click.Context, _parameter: click.Parameter, value: str | None
     return Address(host=host, port=int(port))
 
 
-@click.command(cls=InOrder)
+@click.command(cls=InOrder, short_help="Serve MCP: what a client starts.")
 @click.option(
     "--workspace",
     "workspaces",

@@ -29,7 +29,7 @@ Read = Callable[[Store], Awaitable[Forest]]
 FOOT = "Ctrl-C leaves; --once prints it once, --all shows finished ones too, `remit cancel ID` ends one and all below it"
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, short_help="What goes on now, as a tree, and what it waits for.")
 @click.option("--all", "finished", is_flag=True, help="Finished ones too.")
 @click.option("--watch/--once", "watch", default=None, help="Keep it up to date, or print it once.  [watch on a terminal, else once]")
 @click.option("--workspace", type=click.Path(file_okay=False, resolve_path=True), help="Only those of this folder.")

@@ -29,7 +29,7 @@ class NothingToTrust(RemitError):
     """There is nothing that trust would change."""
 
 
-@click.command()
+@click.command(short_help="Let the agents and allows of a workspace count.")
 @click.argument("workspace", metavar="[DIR]", default=".", type=click.Path(path_type=Path))
 @click.option("--status", is_flag=True, help="Only tell whether it is trusted, and what trust would let count.")
 @click.option("--withdraw", is_flag=True, help="Trust it no more.")

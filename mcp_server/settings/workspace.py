@@ -51,5 +51,5 @@ def _same(one: Path, other: Path) -> bool:
 def _refused(folder: Path, why: str) -> WorkspaceRefused:
     return WorkspaceRefused(
         f"{folder} cannot be a workspace: {why}. Name a project's folder: "
-        f"put `{LINE}` behind `remit serve` in your client's configuration, or start it in such a folder."
+        f"put `{LINE}` behind the command (in a client's configuration, behind `serve`), or start it in such a folder."
     )

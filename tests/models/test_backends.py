@@ -180,6 +180,10 @@ def test_secrets_are_the_keys_and_what_stands_under_a_telling_name_longest_first
     assert secrets_of(environment, "the-longest-secret", None) == ("the-longest-secret", "longer-secret", "hunter22")
 
 
+def test_the_folder_that_a_shell_is_in_is_no_secret() -> None:
+    assert secrets_of({"PWD": "/home/someone/project", "OLDPWD": "/home/someone", "DB_PWD": "hunter22"}) == ("hunter22",)
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -65,7 +65,7 @@ def test_a_refusal_says_why_and_what_to_put_into_the_clients_configuration(groun
     home = ground.places.home
     assert refusal(home, ground) == (
         f"{home} cannot be a workspace: it is the home folder or holds it. Name a project's folder: "
-        "put `--workspace /path/to/project` behind `remit serve` in your client's configuration, or start it in such a folder."
+        "put `--workspace /path/to/project` behind the command (in a client's configuration, behind `serve`), or start it in such a folder."
     )
 
 

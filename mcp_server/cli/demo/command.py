@@ -16,7 +16,7 @@ from mcp_server.cli.demo.story import tell
 from mcp_server.cli.terminal import NobodyThere, terminal
 
 
-@click.command()
+@click.command(short_help="Show agents at work under rules, on a sample.")
 @click.option("--model", metavar="PROVIDER:NAME", help="A real model, its key taken from its usual variable.")
 @click.option("--yes", is_flag=True, help="Answer the prompts by a script even where there is a terminal.")
 def demo(model: str | None, yes: bool) -> None:
