@@ -11,9 +11,7 @@ from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import table
 from mcp_server.cli.terminal import terminal
 from mcp_server.errors import RemitError
-from mcp_server.gateway.keys import digest_of, new_key
-from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import AuditEvent
+from mcp_server.gateway.keys import changed, digest_of, new_key
 from mcp_server.sessions.visible import json_line
 from mcp_server.sessions.wording import age_of, elapsed_of
 from mcp_server.store.api_keys import ApiKey
@@ -73,7 +71,7 @@ def create(name: str, expires: float, scopes: tuple[str, ...]) -> None:
         with terminal() as person:
             person.say(f"{name} will be able to call this gateway as itself, {_until(made, now)}.")
             person.confirm("to make this key")
-        await store.add_api_key(made, digest_of(text), (_event(made, "created"),))
+        await store.add_api_key(made, digest_of(text), (changed(made, "created", time.time(), by=ME),))
         return text
 
     _show(with_store(made))
@@ -108,7 +106,7 @@ def rotate(name: str, expires: float, overlap: float) -> None:
         with terminal() as person:
             person.say(f"{name} gets another key. The old one ends in {elapsed_of(overlap)}.")
             person.confirm("to rotate this key")
-        event = _event(known, "rotated")
+        event = changed(known, "rotated", now, by=ME)
         if not await store.rotate_api_key(
             known.id, digest_of(text), now=now, old_until=now + overlap, expires_at=_end(now, expires), events=(event,)
         ):
@@ -130,7 +128,7 @@ def revoke(name: str) -> None:
         with terminal() as person:
             person.say(f"{name}: from its next request on it is nobody. What it began goes on.")
             person.confirm("to revoke this key")
-        if not await store.revoke_api_key(known.id, now=time.time(), events=(_event(known, "revoked"),)):
+        if not await store.revoke_api_key(known.id, now=time.time(), events=(changed(known, "revoked", time.time(), by=ME),)):
             raise NoSuchChange("it was revoked already; nothing was changed")
 
     with_store(revoked)
@@ -185,9 +183,3 @@ def _as_json(one: ApiKey, now: float) -> dict[str, Any]:
         "revoked_at": one.revoked_at,
         "used_at": one.used_at,
     }
-
-
-def _event(one: ApiKey, outcome: str) -> AuditEvent:
-    return AuditEvent(
-        at=time.time(), kind="key", principal=ME, session_id=SessionId(""), session_path=(), ruled_by=ME, outcome=outcome, ref=one.name
-    )

@@ -14,8 +14,10 @@ import zlib
 from collections.abc import Callable, Collection
 
 from mcp_server.gateway.verified import NO_CLAIMS, Refused, Verified
+from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import TokenPrincipal
-from mcp_server.store.api_keys import HeldKey
+from mcp_server.records import AuditEvent
+from mcp_server.store.api_keys import ApiKey, HeldKey
 from mcp_server.store.protocol import Store
 
 PREFIX = "remit_key_"
@@ -42,6 +44,13 @@ def is_key(token: str) -> bool:
     """Has it the whole form of one? Says nothing about whether there is such a key."""
     form = _FORM.fullmatch(token)
     return form is not None and hmac.compare_digest(_checksum(form[1]), form[2])
+
+
+def changed(key: ApiKey, outcome: str, at: float, *, by: str) -> AuditEvent:
+    """What the audit holds of a change to a key. `at`: seconds since the epoch; `by`: a principal's key."""
+    return AuditEvent(
+        at=at, kind="key", principal=by, session_id=SessionId(""), session_path=(), ruled_by=by, outcome=outcome, ref=key.name
+    )
 
 
 def digest_of(key: str) -> str:

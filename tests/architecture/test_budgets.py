@@ -14,8 +14,8 @@ LONGEST_FUNCTION = 40
 BANNED_WORDS = {"manager", "helper", "helpers", "util", "utils", "service", "data", "info"}
 """Names that say nothing."""
 
-NAMED_OUTSIDE = {"mcp_server.sessions.toolset.info"}
-"""Modules named after a tool, here `session_info`, whose name is known outside."""
+NAMED_OUTSIDE = {"mcp_server.sessions.toolset.info", "mcp_server.gateway.patience"}
+"""Modules with a name that is known outside: of a tool, `session_info`; of what asyncio calls, `data_received`."""
 
 EXCEPTION = re.compile(r"#\s*(noqa|type:\s*ignore|pyright:\s*ignore|pragma)\b(?P<rest>.*)$")
 REASONED = re.compile(r"^(:\s*[A-Z]+[0-9]+(,\s*[A-Z]+[0-9]+)*|\[[\w, ]+\])\s+- \S+")
