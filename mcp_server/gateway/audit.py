@@ -30,11 +30,13 @@ AT_ONCE = 1000
 FIELDS = ("tool", "kind", "action", "since", "session")
 
 NO_TIME = "The time is neither a span such as 30m, 2h or 7d nor a date such as 2026-11-29T14:00"
+NO_KIND = f"There is no such kind of event; there are {', '.join(KINDS)}"
+NO_ACTION = f"There is no such decision; there are {', '.join(ACTIONS)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
-    """What an address asks for; what it does not know filters nothing."""
+    """What an address asks for."""
 
     asked: Mapping[str, str]
     """The fields of the form."""
@@ -46,7 +48,12 @@ class Search:
     @property
     def wrong(self) -> str:
         """What of it means nothing."""
-        return NO_TIME if self.asked["since"] and self.wanted.since is None else ""
+        faults = (
+            (bool(self.asked["since"]) and self.wanted.since is None, NO_TIME),
+            (self.asked["kind"] not in ("", *KINDS), NO_KIND),
+            (self.asked["action"] not in ("", *ACTIONS), NO_ACTION),
+        )
+        return next((words for wrong, words in faults if wrong), "")
 
     def address(self, page: str, **more: str) -> str:
         """Of another page with the same filters."""
@@ -86,7 +93,7 @@ async def audit_page(mine: Belongings, door: str, search: Search) -> list[Child]
     return [
         el("h1", None, "Audit"),
         _filters(search.asked),
-        el("p", {"class": "note", "role": "status"}, f"{search.wrong}; it filters nothing.") if search.wrong else None,
+        el("p", {"class": "note", "role": "status"}, f"{search.wrong}.") if search.wrong else None,
         el("p", {"role": "status"}, _counted(found, search)),
         _rows(found.events),
         el(

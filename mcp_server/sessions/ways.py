@@ -50,9 +50,9 @@ class Ways:
                 page = self.page_of(prompt)
                 return "" if page is None else f"{page} in a browser that has signed in to the console"
             case "console":
-                return "`remit console`"
+                return "`remit console`" if prompt.principal == LOCAL.key else ""
             case "terminal":
-                return f"`remit approvals approve {prompt.id}`, `remit approvals watch`"
+                return f"`remit approvals approve {prompt.id}`, `remit approvals watch`" if prompt.principal == LOCAL.key else ""
             case _:
                 assert_never(name)
 
@@ -64,11 +64,13 @@ class Ways:
         """Likewise, of each."""
         return tuple(map(self.line, prompts))
 
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Every one, for whoever wants to know how a person can be asked."""
-        return tuple(_NAMES[name] for name in self.channels if name in _NAMES)
+    def named(self, principal: str) -> tuple[str, ...]:
+        """Every one, for whoever wants to know how that principal's person can be asked."""
+        return tuple(_NAMES[name] for name in self.channels if name in _NAMES and (principal == LOCAL.key or name not in _LOCAL))
 
+
+_LOCAL = ("url", "console", "terminal")
+"""Those that lead to this machine's user alone."""
 
 _NAMES: dict[ChannelName, str] = {
     "elicitation": "the client's own form, where it can show one",

@@ -63,7 +63,7 @@ def test_every_field_is_read():
         temperature=0,
         top_p=0.5,
         steps=3,
-        timeout=180,
+        timeout=60,
         hidden=True,
         color="#00ff00",
         options={"reasoning_effort": "low", "max_tokens": 100, "stop": None},

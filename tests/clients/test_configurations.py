@@ -90,7 +90,7 @@ async def test_a_client_that_shows_none_is_told_the_command_and_goes_on_after_th
             while content_of(waiting)["state"] == "running":  # the agent may still be reading
                 waiting = await client.call_tool("task", ERRAND)
             assert content_of(waiting)["state"] == "waiting"
-            assert "a person answers with `remit approvals approve prm_" in text_of(waiting)
+            assert "a person answers with `remit console` or `remit approvals approve prm_" in text_of(waiting)
             assert (sample / "notes.txt").read_text().startswith("Buy paper.")
             store = open_store(tmp_path / "state" / "remit.db")
             try:

@@ -107,7 +107,7 @@ def info_of(context: SessionContext, ways: Ways, sandbox: Sequence[str] = ()) ->
         asks=_rules(current, Action.ASK),
         denies=_rules(current, Action.DENY),
         rulings=[_ruling(record) for record in standing.rulings],
-        channels=list(ways.named) if current.may_ask else [],
+        channels=list(ways.named(standing.session.principal)) if current.may_ask else [],
         sandbox=list(sandbox),
     )
 
