@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,9 @@ from structlog.testing import capture_logs
 from mcp_server.gateway.console import COOKIE, Console
 from mcp_server.principal import LOCAL
 from mcp_server.records import Choice, PromptState
+from mcp_server.store.console_address import console_open
 from tests.behaviour.stories import NEAR, agent, answer_all, bounded, calls, content_of, errand, says, until_told
+from tests.behaviour.test_links import CONSOLE, LINKS_FIRST, OpensLinks
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
 from tests.protocol.connect import ERAS, Cell, Person, closes, decides
 
@@ -86,16 +88,27 @@ async def told(world: World, connected: Connected, everything: Everything) -> Ma
     return secrets | keys_of(world)
 
 
-@pytest.mark.parametrize("forms", [True, False], ids=["forms", "no forms"])
+PEOPLE: Mapping[str, Callable[[], Person | None]] = {
+    "forms": lambda: Person(closes),
+    "links": lambda: OpensLinks("decline"),
+    "nothing": lambda: None,
+}
+"""By what their client shows."""
+
+
+@pytest.mark.parametrize("shows", PEOPLE)
 @pytest.mark.parametrize("era", ERAS)
-async def test_nothing_that_a_client_a_model_or_a_log_is_told_opens_a_channel(era: Any, forms: bool, tmp_path: Path) -> None:
-    world = make_world(tmp_path, script=ASKS, agents={"writer": agent()}, settings={"limits": {"task_wait": 0.5}})
-    everything, person = Everything(), Person(closes) if forms else None
-    with capture_logs() as logs:
+async def test_nothing_that_a_client_a_model_or_a_log_is_told_opens_a_channel(era: Any, shows: str, tmp_path: Path) -> None:
+    settings = {"limits": {"task_wait": 0.5}, **(LINKS_FIRST if shows == "links" else {})}
+    world = make_world(tmp_path, script=ASKS, agents={"writer": agent()}, settings=settings)
+    everything, person = Everything(), PEOPLE[shows]()
+    with capture_logs() as logs, console_open(world.places.state, CONSOLE):
         async with connect(world, Cell(transport="memory", era=era), person=person, heard=everything.heard) as connected:
             secrets = await told(world, connected, everything)
-    for form in person.forms if person is not None else ():
-        everything.keep(form)
+    shown = [*(person.forms if person is not None else ()), *(person.links if isinstance(person, OpensLinks) else ())]
+    assert bool(shown) == (shows != "nothing")
+    for one in shown:
+        everything.keep(one)
     everything.said += map(str, logs)
     said = "\n".join(everything.said)
     assert "out.txt" in said
