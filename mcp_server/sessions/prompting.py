@@ -168,7 +168,7 @@ class Prompting:
 def lapsed_words(prompt: Prompt, deadline: float) -> str:
     """Why it lapsed, for the model."""
     if prompt.shown_at is None:
-        return "no channel ever showed the question to a person, and its time is up"
+        return "no client ever showed the question to a person, nobody answered it elsewhere, and its time is up"
     return f"the question was shown and not answered within {round(deadline - prompt.shown_at, 1):g} s"
 
 
