@@ -158,7 +158,7 @@ async def _time(page: Page, what: str) -> float:
 async def _window(program: str, made: Ground) -> AsyncGenerator[Page]:
     """An inbox that is live and watched, with a handle of its own on the store, as `remit console` has it."""
     store = open_store(made.places.state / STORE_FILE)
-    console = Console(store=store, principal=LOCAL.key, clock=time.time)
+    console = Console(store=store, clock=time.time)
     sock = listen(0)
     root = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
     async with anyio.create_task_group() as group, async_playwright() as driver:
