@@ -29,6 +29,9 @@ from tests.faults.life import LONGEST, live, quiet, writes_log
 from tests.faults.points import SIDES, Fault, step_name
 from tests.faults.tales import FILES, SETTINGS, TALES, Step, Tale
 
+TELLINGS = 5
+"""Of a tale, until it has taken its steps."""
+
 EARLY = (step_name("queued", "running"), step_name("running", "running"))
 """Steps that a run takes before its first command, at which even an everyday campaign stops a server."""
 
@@ -160,7 +163,19 @@ async def _is(world: World, state: RunState, ended: int) -> bool:
 
 
 def writes_of(name: str) -> tuple[list[str], list[str]]:
-    """The writes that the tale comes to when nobody disturbs it, in order; and what is wrong with it even then."""
+    """The writes that the tale comes to when nobody disturbs it, in order; and what is wrong with it even then. Told again where it did
+    not take its own steps: a server that a busy machine holds up at its end leaves a run as it is, for the next one.
+    """
+    steps = {step_name(old.value, new.value) for old, new in TALES[name].steps}
+    written, wrong = _writes_of(name)
+    for _ in range(TELLINGS - 1):
+        if wrong or steps.issubset(written):
+            break
+        written, wrong = _writes_of(name)
+    return written, wrong
+
+
+def _writes_of(name: str) -> tuple[list[str], list[str]]:
     tale = TALES[name]
     with tempfile.TemporaryDirectory(prefix="remit-campaign-") as folder:
         world = told(tale, Path(folder))
