@@ -439,7 +439,8 @@ async def _child(connected: Connected) -> str:
 
 
 async def _taken_back(model: OwnModel) -> bool:
-    return model.withdrawn == 1
+    """Every question that was put: where it first rode on one call and then on another, that is two."""
+    return model.withdrawn == len(model.asked)
 
 
 @each_near_cell
