@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
-from ipaddress import ip_address
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -11,6 +10,7 @@ import anyio
 import httpx2
 
 from mcp_server.errors import ConfigError, Fault, RemitError
+from mcp_server.settings.loopback import is_loopback
 
 CONNECT_SECONDS = 10.0
 SILENT_SECONDS = 900.0
@@ -73,14 +73,6 @@ def checked_url(written: str) -> str:
     if problem is not None:
         raise ConfigError((Fault(file="URL", line=None, problem=problem, remedy="write https://HOST/mcp"),))
     return written
-
-
-def is_loopback(host: str) -> bool:
-    """Is it an address of this machine, or `localhost`?"""
-    try:
-        return host == "localhost" or ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def is_guarded(address: str) -> bool:

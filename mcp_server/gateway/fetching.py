@@ -10,7 +10,7 @@ import anyio
 import httpx2
 
 from mcp_server.gateway.verified import Refused
-from mcp_server.settings.gateway import is_loopback
+from mcp_server.settings.loopback import is_loopback
 
 SECONDS = 5.0
 """For one document, everything included. A caller's request waits for it."""

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from mcp_server.errors import Fault
 from mcp_server.settings.blocks import Block, key
+from mcp_server.settings.loopback import is_loopback
 from mcp_server.settings.vocabulary import tool_complaint
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
@@ -25,16 +26,6 @@ _SCOPE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]{1,128}")
 """RFC 6749, 3.3: it stands in quotes in a header."""
 
 _NAME = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
-
-
-def is_loopback(host: str) -> bool:
-    """Does it name this machine and no other?"""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _reached(text: str) -> SplitResult:

@@ -3,7 +3,6 @@
 Rules stay as they were written here (`Written`); `rules` reads them. Every key names the sources that may set it.
 """
 
-import ipaddress
 import re
 from typing import Annotated, Literal, cast, get_args
 from urllib.parse import urlsplit
@@ -13,6 +12,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 from mcp_server.policy.values import Mode
 from mcp_server.settings.blocks import EVERYWHERE, PERSONAL, SOURCES, Block, Source, key
 from mcp_server.settings.gateway import Gateway
+from mcp_server.settings.loopback import is_loopback
 from mcp_server.settings.vocabulary import tool_complaint
 
 ACTION_SCHEMA: dict[str, object] = {"enum": ["allow", "ask", "deny"]}
@@ -83,16 +83,9 @@ def _hook(text: str) -> str:
         raise ValueError("is not an https address; write it whole, e.g. https://hooks.example.org/remit")
     if parts.username or parts.password or parts.fragment:
         raise ValueError("holds a user, a password or a fragment; remove it: the signature tells who sends")
-    if parts.scheme == "http" and not _loopback(parts.hostname):
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise ValueError("is not https; what is told would be readable on the way: use https, or an address on this machine itself")
     return text
-
-
-def _loopback(host: str) -> bool:
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _name(text: str) -> str:
