@@ -18,7 +18,7 @@ from mcp_server.settings.places import Places
 from mcp_server.settings.trust import give_trust
 from tests.docs.pages import DOCS, ROOT, SNIPPETS, Snippet, files_shown_with
 
-LANGUAGES = {"yaml", "json", "sh", "console", "markdown", "text"}
+LANGUAGES = {"yaml", "json", "sh", "console", "markdown", "text", "nginx", "ini"}
 CASES = [snippet for snippet in SNIPPETS if snippet.cases]
 AGENTS = [snippet for snippet in SNIPPETS if snippet.kind == "markdown"]
 OTHER_FILES = {DOCS / "scripted-models.md", ROOT / "client_examples" / "sample" / "README.md"}
