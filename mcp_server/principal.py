@@ -7,6 +7,9 @@ Below it is nothing of ours; everything that stores or looks up takes one.
 import json
 from dataclasses import dataclass
 
+API_KEYS = "remit:keys"
+"""The issuer of every API key's principal. No issuer of tokens can have this name: theirs are addresses."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalPrincipal:
@@ -51,7 +54,23 @@ LOCAL = LocalPrincipal()
 
 def is_machines(key: str) -> bool:
     """Is it the key of a program that acts for itself?"""
+    principal = principal_of(key)
+    return isinstance(principal, TokenPrincipal) and principal.is_machine
+
+
+def principal_of(key: str) -> Principal:
+    """The principal whose key it is."""
     if key == LOCAL.key:
-        return False
+        return LOCAL
     issuer, subject, client = json.loads(key)
-    return TokenPrincipal(issuer=issuer, subject=subject, client=client).is_machine
+    return TokenPrincipal(issuer=issuer, subject=subject, client=client)
+
+
+def same_person(one: str, other: str) -> bool:
+    """May these be the keys of one person? By whatever client; a machine that is called as somebody is taken for them: who must be
+    somebody else is not, where that is not plain.
+    """
+    first, second = principal_of(one), principal_of(other)
+    if isinstance(first, TokenPrincipal) and isinstance(second, TokenPrincipal):
+        return first.beginning == second.beginning
+    return first == second

@@ -13,7 +13,7 @@ from mcp_server.policy.matching import anchor
 from mcp_server.policy.values import Rule
 from mcp_server.settings.checking import check
 from mcp_server.settings.rules import Writer, read_rules
-from mcp_server.settings.schema import NAME
+from mcp_server.settings.written import NAME
 from mcp_server.strict_yaml import Document, Plain, read_yaml
 
 _FENCE = re.compile(r"---[ \t]*")

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from mcp_server.settings.blocks import Block, key
-from mcp_server.settings.schema import AgentName, ModelName, ModeWord, Seconds, ToolName, Written
+from mcp_server.settings.schema import ModelName, Seconds
 from mcp_server.settings.vocabulary import Complaint, tool_meant
+from mcp_server.settings.written import AgentName, ModeWord, ToolName, Written
 
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _MODES = ("primary", "subagent", "all")

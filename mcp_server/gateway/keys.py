@@ -15,16 +15,13 @@ from collections.abc import Callable, Collection
 
 from mcp_server.gateway.verified import NO_CLAIMS, Refused, Verified
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.principal import TokenPrincipal
+from mcp_server.principal import API_KEYS, TokenPrincipal
 from mcp_server.records import AuditEvent
 from mcp_server.store.api_keys import ApiKey, HeldKey
 from mcp_server.store.protocol import Store
 
 PREFIX = "remit_key_"
 """By which programs that look for leaked secrets know one."""
-
-ISSUER = "remit:keys"
-"""The issuer of every key's principal. No issuer of tokens can have this name: theirs are addresses."""
 
 SECRET_BYTES = 32
 
@@ -93,7 +90,7 @@ class KeyHolders:
         if held.key.used_at is None or not 0 <= now - held.key.used_at < NOTED:
             await self._store.use_api_key(held.key.id, now=now)
         return Verified(
-            principal=TokenPrincipal(issuer=ISSUER, subject=held.key.name, client=held.key.id),
+            principal=TokenPrincipal(issuer=API_KEYS, subject=held.key.name, client=held.key.id),
             scopes=self._required | frozenset(held.key.scopes),
             claims=NO_CLAIMS,
             expires_at=ends,

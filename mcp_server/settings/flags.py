@@ -29,7 +29,7 @@ def read_flags(flags: Flags) -> tuple[Said, tuple[Rule, ...], tuple[Fault, ...]]
             rules.append(parsed)
         else:
             wrong.append(Fault(file=f"{FILE}, --{action.word}", line=None, problem=parsed[0], remedy=parsed[1]))
-    read = SourceFile(source="cli", document=document, values=values or SettingsFile(), rules=(), guard=(), agents={})
+    read = SourceFile(source="cli", document=document, values=values or SettingsFile(), rules=(), guard=(), agents={}, teams={}, people={})
     said = said_by(read)
     places = {leaf: replace(place, line=None, file=_FLAGS.get(leaf[0], f"--{leaf[0]}")) for leaf, place in said.origins.items()}
     return replace(said, origins=places), tuple(rules), tuple(replace(fault, line=None) for fault in wrong)

@@ -2,22 +2,25 @@
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, get_args
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
 from mcp_server.errors import Fault
+from mcp_server.settings.addresses import Address, reached
 from mcp_server.settings.blocks import Block, key
-from mcp_server.settings.loopback import is_loopback
-from mcp_server.settings.vocabulary import tool_complaint
+from mcp_server.settings.teams import DEFAULT_WORKSPACE, Grant, Person, RoleHolders, Team, TeamName, Who, WorkspaceName, whos
+from mcp_server.settings.written import ToolName
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 """How an issuer may sign. Each has a public half: with a shared secret, whoever can check a token could make one."""
 
 ALGORITHMS: tuple[Algorithm, ...] = get_args(Algorithm)
 USUAL: tuple[Algorithm, ...] = ("RS256", "PS256", "ES256", "ES384", "EdDSA")
+
+EXAMPLE = "https://remit.example.org/mcp"
 
 PATH = "/mcp"
 """What the address of every gateway ends in."""
@@ -28,24 +31,8 @@ _SCOPE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]{1,128}")
 _NAME = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 
 
-def _reached(text: str) -> SplitResult:
-    """An address that others may be told secrets at, or keys be fetched from."""
-    parts = urlsplit(text)
-    host = parts.hostname or ""
-    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))):
-        raise ValueError("is not an https address; write it whole, e.g. https://login.example.org (http for loopback alone)")
-    if parts.username or parts.password or parts.query or parts.fragment or "?" in text or "#" in text:
-        raise ValueError("holds a user, a password, a query or a fragment; remove it")
-    return parts
-
-
-def _address(text: str) -> str:
-    _reached(text)
-    return text
-
-
 def _canonical(text: str) -> str:
-    parts = _reached(text)
+    parts = reached(text)
     usual = {"https": ":443", "http": ":80"}[parts.scheme]
     if not parts.path.endswith(PATH) or parts.netloc != parts.netloc.lower().removesuffix(usual) or not text.startswith(parts.scheme):
         raise ValueError(
@@ -74,6 +61,12 @@ def _origin(text: str) -> str:
     return text
 
 
+def _folder(text: str) -> str:
+    if not text.startswith("/"):
+        raise ValueError("is not a folder from the root on; write it whole: /srv/shop")
+    return text
+
+
 def _network(text: str) -> str:
     try:
         ipaddress.ip_network(text)
@@ -82,14 +75,6 @@ def _network(text: str) -> str:
     return text
 
 
-def _tool(text: str) -> str:
-    complaint = tool_complaint(text)
-    if complaint is not None:
-        raise ValueError("; ".join(complaint))
-    return text
-
-
-Address = Annotated[str, AfterValidator(_address)]
 Scope = Annotated[str, AfterValidator(_scope)]
 
 
@@ -135,9 +120,7 @@ class Scopes(Block):
     """What a token must have been given."""
 
     required: list[Scope] = key([], "For every request.", example=["remit"])
-    tools: dict[Annotated[str, AfterValidator(_tool)], list[Scope]] = key(
-        {}, "For `tools/call` of single tools, beside the others.", example={"bash": ["remit:shell"]}
-    )
+    tools: dict[ToolName, list[Scope]] = key({}, "For `tools/call` of single tools, beside the others.", example={"bash": ["remit:shell"]})
 
 
 class Tls(Block):
@@ -185,6 +168,26 @@ class Gateway(Block):
         [], "Proxies in front that end TLS and say where a request comes from. No other address is served then.", example=["10.0.0.7"]
     )
     limits: HttpLimits = key(HttpLimits(), "What a request may be.", example={"body_bytes": 1048576})
+    roles: RoleHolders = key(
+        RoleHolders(), "Who holds which role, whatever team something belongs to.", example={"auditor": [{"claims": {"groups": "audit"}}]}
+    )
+    everyone: Grant = key(
+        Grant(), "What each caller may use; their rules are the managed settings' own `permission`.", example={"max_mode": "acceptEdits"}
+    )
+    teams: dict[TeamName, Team] = key(
+        {},
+        "Callers with something in common, what they may use and their rules. Where somebody is in several, the rules follow each other as "
+        "written here, and what one team gives, the others do not take.",
+        example={"payments": {"who": [{"claims": {"groups": "payments"}}], "agents": ["explore"]}},
+    )
+    people: dict[TeamName, Person] = key(
+        {},
+        "Single callers, after their teams. The name is for texts.",
+        example={"alice": {"who": [{"subject": "alice"}], "tools": ["read"]}},
+    )
+    workspaces: dict[WorkspaceName, Annotated[str, AfterValidator(_folder)]] = key(
+        {}, "Further workspaces, each served at `url`/NAME/AGENT. The folder must be there.", example={"shop": "/srv/shop"}
+    )
 
     @model_validator(mode="after")
     def _one_of_each(self) -> "Gateway":
@@ -197,11 +200,60 @@ class Gateway(Block):
             raise ValueError("has two issuers with `introspection`; leave it to one: an opaque token would be shown to both")
         return self
 
+    @property
+    def selectors(self) -> tuple[Who, ...]:
+        """Everybody of whom these settings say something."""
+        return tuple(who for _, whos in self.said_of for who in whos)
+
+    @property
+    def said_of(self) -> tuple[tuple[str, tuple[Who, ...]], ...]:
+        """Who is named at which key."""
+        teams = ((f"gateway.teams.{name}", (*whos(team), *whos(team.roles))) for name, team in self.teams.items())
+        people = ((f"gateway.people.{name}", whos(person)) for name, person in self.people.items())
+        return (("gateway.roles", whos(self.roles)), *teams, *people)
+
+    @property
+    def grants(self) -> tuple[tuple[str, Grant], ...]:
+        """What is given at which key."""
+        teams = ((f"gateway.teams.{name}", team) for name, team in self.teams.items())
+        people = ((f"gateway.people.{name}", person) for name, person in self.people.items())
+        return (("gateway.everyone", self.everyone), *teams, *people)
+
 
 def gateway_faults(gateway: Gateway | None, origins: Mapping[str, str]) -> tuple[Fault, ...]:
     """What no single file shows: what all of them together leave out."""
-    if gateway is None or gateway.url is not None:
+    if gateway is None:
         return ()
-    file, _, line = next(place for name, place in origins.items() if name.startswith("gateway.")).rpartition(":")
-    remedy = "add the address that clients are given: `url: https://remit.example.org/mcp`"
-    return (Fault(file=file, line=int(line), problem="`gateway` names no `url`", remedy=remedy),)
+
+    def fault(name: str, problem: str, remedy: str) -> Fault:
+        place = next((place for at, place in origins.items() if at == name or at.startswith(f"{name}.")), "")
+        file, _, line = place.rpartition(":")
+        return Fault(file=file or place, line=int(line) if file else None, problem=problem, remedy=remedy)
+
+    faults = [fault(*said) for said in (*_without_issuer(gateway), *_without_workspace(gateway))]
+    if gateway.url is None:
+        faults.append(fault("gateway", "`gateway` names no `url`", f"add the address that clients are given: `url: {EXAMPLE}`"))
+    return tuple(faults)
+
+
+def _without_issuer(gateway: Gateway) -> Iterator[tuple[str, str, str]]:
+    """Who is known by nobody in particular: each issuer could then make somebody of its own of them."""
+    names = [one.issuer for one in gateway.issuers]
+    for place, named in gateway.said_of:
+        for who in named:
+            if who.key is None and who.issuer is None and len(names) != 1:
+                yield place, f"`{place}` does not say by which issuer somebody is known", "add `issuer: …` beside the subject or the claims"
+            if who.issuer is not None and who.issuer not in names:
+                yield (
+                    place,
+                    f"`{place}` knows somebody by {who.issuer}, which is none of `gateway.issuers`",
+                    "add it there, or write another",
+                )
+
+
+def _without_workspace(gateway: Gateway) -> Iterator[tuple[str, str, str]]:
+    for place, grant in gateway.grants:
+        for name in grant.workspaces or ():
+            if name not in gateway.workspaces and name != DEFAULT_WORKSPACE:
+                served = ", ".join((DEFAULT_WORKSPACE, *gateway.workspaces))
+                yield place, f"`{place}` names the workspace `{name}`, which is not served", f"write one of {served}, or add it"

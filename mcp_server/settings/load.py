@@ -1,6 +1,6 @@
 """From the folders and the command line to `Settings`, or every fault at once."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -36,7 +36,7 @@ def load_settings(*, workspace: Path, places: Places, flags: Flags = NO_FLAGS, b
     found = gather(workspace, places, None if before is None else before.folder)
     said, flag_rules, flag_faults = read_flags(flags)
     locks = tuple(lock for file in found.managed for lock in file.values.lock)
-    faults = (*found.faults, *flag_faults, *(fault for file in found.managed for fault in lock_faults(file)))
+    faults = (*found.faults, *flag_faults, *(fault for file in found.managed for fault in lock_faults(file)), *_twice(found.managed))
     if faults:
         raise ConfigError(faults)
     roots = _Roots(workspace=workspace, places=places)
@@ -44,6 +44,19 @@ def load_settings(*, workspace: Path, places: Places, flags: Flags = NO_FLAGS, b
     merged = merge((*(said_by(file) for file in groups.single), said), locks)
     typed = roots.anchored(flag_rules)
     return _settings(found, groups, merged, _commons(groups, roots, typed, locks, trusted=found.trusted), roots, typed)
+
+
+def _twice(files: Sequence[SourceFile]) -> Iterator[Fault]:
+    """Entries of which each file would say half: which half counts is not to be guessed."""
+    seen: dict[tuple[str, str], str] = {}
+    for file in files:
+        gateway = file.values.gateway
+        named = () if gateway is None else [("teams", name) for name in gateway.teams] + [("people", name) for name in gateway.people]
+        for kind, name in named:
+            if (kind, name) in seen:
+                problem = f"`gateway.{kind}.{name}` stands in {seen[kind, name]} too"
+                yield file.document.fault(("gateway", kind, name), problem, "write all of it in one file")
+            seen[kind, name] = file.document.file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +131,8 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         commons=commons,
         command_line=typed,
         agents=MappingProxyType(_agents(groups, values.agents, roots)),
+        team_rules=MappingProxyType({name: roots.anchored(rules) for file in groups.managed for name, rules in file.teams.items()}),
+        people_rules=MappingProxyType({name: roots.anchored(rules) for file in groups.managed for name, rules in file.people.items()}),
         trust=found.trust,
         folder=found.folder,
         agent=values.agent,

@@ -30,6 +30,8 @@ BLOCKS: Mapping[str, type[Block]] = {
 }
 SHORTEST = frozenset({("rulings", "allow_expiry")})
 """Where what managed settings say is the most that anybody may say."""
+ADDED_UP = frozenset({("gateway", "teams"), ("gateway", "people"), ("gateway", "workspaces")})
+"""Maps whose entries may stand in several files, each entry in one."""
 NAMED = ("providers", "agents")
 
 
@@ -67,11 +69,21 @@ def _leaves(values: SettingsFile) -> Iterator[tuple[Leaf, Any]]:
     for key in BLOCKS:
         if key in said:
             block = getattr(values, key)
-            yield from (((key, name), getattr(block, name)) for name in sorted(block.model_fields_set))
+            yield from (
+                (leaf, value) for name in sorted(block.model_fields_set) for leaf, value in _inside(key, name, getattr(block, name))
+            )
     if "providers" in said:
         yield from ((("providers", name), provider) for name, provider in values.providers.items())
     for name, agent in values.agents.items():
         yield from ((("agents", name, field), getattr(agent, field)) for field in sorted(agent.model_fields_set - {"permission"}))
+
+
+def _inside(key: str, name: str, value: Any) -> Iterator[tuple[Leaf, Any]]:
+    """One key of a block; each entry for itself where they add up."""
+    if (key, name) in ADDED_UP:
+        yield from (((key, name, entry), inner) for entry, inner in value.items())
+    else:
+        yield (key, name), value
 
 
 def merge(sources: Sequence[Said], locks: Sequence[str]) -> Merged:

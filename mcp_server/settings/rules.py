@@ -11,6 +11,7 @@ from mcp_server.errors import Fault
 from mcp_server.policy.values import Action, Condition, Reach, Rule
 from mcp_server.settings.vocabulary import (
     ACTIONS,
+    ROLES,
     Complaint,
     action_complaint,
     nearest,
@@ -28,7 +29,7 @@ class Writer(Enum):
     OTHER = "settings"
 
 
-_KEYS = ("permission", "pattern", "action", "scope", "when", "reason", "opaque", "answer_by", "reach")
+_KEYS = ("permission", "pattern", "action", "scope", "when", "reason", "opaque", "answer_by", "four_eyes", "reach")
 _TESTS = ("equals", "matches", "minimum", "maximum", "one_of")
 
 
@@ -172,7 +173,18 @@ class _Reader:
         return True
 
     def role(self, place: Place, item: dict[str, Plain]) -> str | None:
-        return self.word(place, item, "answer_by") if self.for_asks(place, item, "answer_by") else None
+        """Who must answer: the role that is named, or any other member."""
+        named = self.word(place, item, "answer_by") if self.for_asks(place, item, "answer_by") else None
+        if named is not None and named not in ROLES:
+            self.report((*place, "answer_by"), f"`{named}` is no role", f"write one of {', '.join(ROLES)}")
+        return named or ("member" if self.four_eyes(place, item) else None)
+
+    def four_eyes(self, place: Place, item: dict[str, Plain]) -> bool:
+        if not self.for_asks(place, item, "four_eyes"):
+            return False
+        if item["four_eyes"] is not True:
+            self.report((*place, "four_eyes"), "`four_eyes` is not true", "write `four_eyes: true`, or remove it")
+        return True
 
     def reach(self, place: Place, item: dict[str, Plain]) -> Reach | None:
         if not self.for_asks(place, item, "reach"):
@@ -180,6 +192,10 @@ class _Reader:
         if item["reach"] not in list(Reach):
             self.report((*place, "reach"), "`reach` is not a ruling's reach", "write once, session or tree")
             return None
+        if item["reach"] != Reach.ONCE and ("answer_by" in item or "four_eyes" in item):
+            self.report(
+                (*place, "reach"), "an answer of somebody else counts once, however far `reach` goes", "remove `reach`, or write once"
+            )
         return Reach(str(item["reach"]))
 
     def for_asks(self, place: Place, item: dict[str, Plain], key: str) -> bool:

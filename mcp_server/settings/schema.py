@@ -7,46 +7,13 @@ import re
 from typing import Annotated, Literal, cast, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from mcp_server.policy.values import Mode
 from mcp_server.settings.blocks import EVERYWHERE, PERSONAL, SOURCES, Block, Source, key
 from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.loopback import is_loopback
-from mcp_server.settings.vocabulary import tool_complaint
-
-ACTION_SCHEMA: dict[str, object] = {"enum": ["allow", "ask", "deny"]}
-RULE_SCHEMA: dict[str, object] = {
-    "type": "object",
-    "required": ["permission", "action"],
-    "additionalProperties": False,
-    "properties": {
-        "permission": {"type": "string"},
-        "pattern": {"type": "string", "default": "*"},
-        "action": ACTION_SCHEMA,
-        "scope": {"enum": ["tree", "self"], "default": "tree"},
-        "when": {"type": "object"},
-        "reason": {"type": "string"},
-        "opaque": {"const": "allow"},
-        "answer_by": {"type": "string"},
-        "reach": {"enum": ["once", "session", "tree"]},
-    },
-}
-RULES_SCHEMA: dict[str, object] = {
-    "anyOf": [
-        {
-            "type": "object",
-            "additionalProperties": {"anyOf": [ACTION_SCHEMA, {"type": "object", "additionalProperties": ACTION_SCHEMA}]},
-        },
-        {"type": "array", "items": RULE_SCHEMA},
-    ]
-}
-
-Written = Annotated[object, WithJsonSchema(RULES_SCHEMA)]
-"""Rules as they stand in the file: a map or a list."""
-
-NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-"""An agent's name: it stands in tool arguments, prompts and file names."""
+from mcp_server.settings.written import AgentName, ModeWord, ToolName, Written
 
 MODEL = re.compile(r"[A-Za-z0-9_.-]+[:/].+|client")
 """`client` alone is the model of whichever client has called."""
@@ -88,22 +55,9 @@ def _hook(text: str) -> str:
     return text
 
 
-def _name(text: str) -> str:
-    if not NAME.fullmatch(text):
-        raise ValueError("is not a name; use lower-case letters, digits and -, at most 40, a letter or digit first")
-    return text
-
-
 def _variable(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text):
         raise ValueError("is not the name of an environment variable; put the key into one, and write its name here")
-    return text
-
-
-def _tool(text: str) -> str:
-    complaint = tool_complaint(text)
-    if complaint is not None:
-        raise ValueError("; ".join(complaint))
     return text
 
 
@@ -114,8 +68,6 @@ def _host(text: str) -> str:
 
 
 ModelName = Annotated[str, AfterValidator(_model)]
-AgentName = Annotated[str, AfterValidator(_name)]
-ToolName = Annotated[str, AfterValidator(_tool)]
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 SandboxWish = Literal["auto", "bubblewrap", "landlock", "none"]
 """Which back end of the sandbox. `auto` never means `none`."""
@@ -141,9 +93,6 @@ def _channels(names: list[ChannelName]) -> list[ChannelName]:
     if "url" in names and "console" not in names:
         raise ValueError("names `url`, which leads to the console, without `console`; write both, or neither")
     return names
-
-
-ModeWord = Annotated[Mode, Field(strict=False)]
 
 
 class Limits(Block):

@@ -13,7 +13,7 @@ from mcp_server.settings.checking import check
 from mcp_server.settings.rules import Writer, read_rules
 from mcp_server.settings.schema import SettingsFile, allowed_sources
 from mcp_server.settings.vocabulary import Complaint
-from mcp_server.strict_yaml import Document, Plain, read_yaml
+from mcp_server.strict_yaml import Document, Place, Plain, read_yaml
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +27,10 @@ class SourceFile:
     guard: tuple[Rule, ...]
     agents: Mapping[str, tuple[Rule, ...]]
     """`agents.<name>.permission`."""
+    teams: Mapping[str, tuple[Rule, ...]]
+    """`gateway.teams.<name>.permission`."""
+    people: Mapping[str, tuple[Rule, ...]]
+    """`gateway.people.<name>.permission`."""
 
 
 _OWN = "move it to settings.yaml in your own configuration folder"
@@ -69,19 +73,28 @@ def read_source(text: str, file: str, source: Source, *, demoted: bool = False) 
     writer = Writer.MANAGED if source == "managed" else Writer.OTHER
     rules, wrong = read_rules(document, ("permission",), written.get("permission"), writer)
     guard, wrong_guard = read_rules(document, ("guard",), written.get("guard"), writer)
-    agents, wrong_agents = _agents(document, written.get("agents"), writer)
-    faults = tuple(sorted({*faults, *wrong, *wrong_guard, *wrong_agents}, key=lambda fault: (fault.line or 0, fault.problem)))
+    agents, wrong_agents = _named(document, ("agents",), writer)
+    teams, wrong_teams = _named(document, ("gateway", "teams"), writer)
+    people, wrong_people = _named(document, ("gateway", "people"), writer)
+    found = {*faults, *wrong, *wrong_guard, *wrong_agents, *wrong_teams, *wrong_people}
+    faults = tuple(sorted(found, key=lambda fault: (fault.line or 0, fault.problem)))
     if faults or values is None:
         return None, faults
-    return SourceFile(source=source, document=document, values=values, rules=rules, guard=guard, agents=agents), ()
+    return SourceFile(
+        source=source, document=document, values=values, rules=rules, guard=guard, agents=agents, teams=teams, people=people
+    ), ()
 
 
-def _agents(document: Document, written: Plain, writer: Writer) -> tuple[dict[str, tuple[Rule, ...]], list[Fault]]:
+def _named(document: Document, place: Place, writer: Writer) -> tuple[dict[str, tuple[Rule, ...]], list[Fault]]:
+    """The rules of each entry of a map, by its name."""
+    written: Plain = document.value
+    for part in place:
+        written = written.get(str(part)) if isinstance(written, dict) else None
     found: dict[str, tuple[Rule, ...]] = {}
     faults: list[Fault] = []
-    for name, settings in written.items() if isinstance(written, dict) else ():
-        if isinstance(settings, dict):
-            found[name], wrong = read_rules(document, ("agents", name, "permission"), settings.get("permission"), writer)
+    for name, entry in written.items() if isinstance(written, dict) else ():
+        if isinstance(entry, dict):
+            found[name], wrong = read_rules(document, (*place, name, "permission"), entry.get("permission"), writer)
             faults.extend(wrong)
     return found, faults
 

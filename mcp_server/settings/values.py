@@ -82,6 +82,10 @@ class Settings:
     command_line: tuple[Rule, ...]
     """The rules of the flags, which also end `commons.person`."""
     agents: Mapping[str, AgentTuning]
+    team_rules: Mapping[str, tuple[Rule, ...]]
+    """`gateway.teams.<name>.permission`, anchored."""
+    people_rules: Mapping[str, tuple[Rule, ...]]
+    """`gateway.people.<name>.permission`, anchored."""
     trust: Trust
     folder: RemitFolder
     """The workspace's `.remit` as it was read for these settings."""

@@ -6,6 +6,7 @@ The tools themselves are rooms above; a test at the top holds that the names agr
 import difflib
 import re
 from collections.abc import Iterable
+from typing import Literal, get_args
 
 from mcp_server.policy.matching import PATH_PERMISSIONS
 from mcp_server.policy.values import Action
@@ -21,6 +22,12 @@ OWNED = frozenset({"todoread", "task_status", "task_cancel", "session_info", "ba
 """Tools that need ownership, not permission."""
 
 TOOLS = (PERMISSIONS - {"external_directory", "doom_loop"}) | OWNED | {"write", "apply_patch"}
+Role = Literal["member", "approver", "operator", "auditor"]
+"""What somebody may do at a gateway beside the others: use it; answer asks that rules give to this role; see and end everybody's sessions;
+read everybody's audit, sessions, prompts and rulings."""
+
+ROLES: tuple[Role, ...] = get_args(Role)
+
 ACTIONS = {action.word: action for action in Action}
 
 _INSTEAD = {

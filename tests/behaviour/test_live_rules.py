@@ -114,7 +114,7 @@ async def test_a_childs_own_mode_is_read_from_its_definition_as_it_is_now(tmp_pa
 async def test_an_ask_that_a_role_must_answer_is_not_lifted_by_whoever_sits_at_the_machine(tmp_path: Path) -> None:
     world = make_world(tmp_path)
     world.places.managed.mkdir()
-    rule = {"permission": "edit", "action": "ask", "answer_by": "release manager"}
+    rule = {"permission": "edit", "action": "ask", "answer_by": "approver"}
     (world.places.managed / "settings.yaml").write_text(json.dumps({"permission": [rule]}))
     timing = Timing()
     async with connect(world, NEAR, timing=timing) as connected:
@@ -124,7 +124,7 @@ async def test_an_ask_that_a_role_must_answer_is_not_lifted_by_whoever_sits_at_t
         whole = "\n".join(line.text for line in lines_of(Shown(prompt=prompt)))
         shown = card(Shown(prompt=prompt), action="/", form_key="k").text
         for text in (message_of(prompt), text_of_prompt(prompt), whole, shown):
-            assert "role `release manager`" in text
+            assert "role `approver`" in text
         assert await close_with(connected.store, prompt, typed(Choice.DENY))
         assert (await wrote(connected.client, "a.txt")).startswith("denied by the person")
 
@@ -137,7 +137,7 @@ async def test_a_ruling_given_before_a_role_had_to_answer_lifts_nothing_since(tm
     async with connect(world, NEAR, person=Person(decides("allow_tree"))) as connected:
         assert (await wrote(connected.client, "a.txt")).startswith("created")
         (world.workspace / "a.txt").unlink()
-        rules.write_text(json.dumps({"permission": [{"permission": "edit", "action": "ask", "answer_by": "release manager"}]}))
+        rules.write_text(json.dumps({"permission": [{"permission": "edit", "action": "ask", "answer_by": "approver"}]}))
         assert "nobody could be asked" in await wrote(connected.client, "a.txt")
 
 

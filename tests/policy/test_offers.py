@@ -73,11 +73,11 @@ def test_a_value_that_holds_a_wildcard_takes_once_only():
 
 def test_the_operators_reach_caps_what_is_offered_and_the_role_is_named():
     for cap, last in ((Reach.ONCE, 1), (Reach.SESSION, 2), (Reach.TREE, 3)):
-        asking = replace(rule("edit * ask"), reach=cap, answer_by="release manager")
+        asking = replace(rule("edit * ask"), reach=cap, answer_by="approver")
         verdict = verdict_of((member(0),), TARGET, Commons(workspace=WORKSPACE, managed=(asking,)))
         assert [each.choice for each in offers(verdict)][:last] == ALL[:last]
         assert len(offers(verdict)) == last + 2
-        assert roles(verdict) == ("release manager",)
+        assert roles(verdict) == ("approver",)
 
 
 def test_nothing_is_offered_where_nothing_asks():

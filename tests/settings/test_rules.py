@@ -57,8 +57,8 @@ def test_nothing_written_is_no_rules(text: str):
 
 
 def test_managed_asks_may_name_who_answers_and_how_far():
-    rules, wrong = read("p: [{permission: bash, action: ask, answer_by: lead, reach: once}]", Writer.MANAGED)
-    assert (wrong, rules[0].answer_by, rules[0].reach) == ([], "lead", Reach.ONCE)
+    rules, wrong = read("p: [{permission: bash, action: ask, answer_by: approver, reach: once}]", Writer.MANAGED)
+    assert (wrong, rules[0].answer_by, rules[0].reach) == ([], "approver", Reach.ONCE)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_managed_asks_may_name_who_answers_and_how_far():
         ),
         ("p:\n  - permission: bash\n    action: ask\n    reach: once", "f:4: `reach` is for managed settings alone; remove it here"),
         (
-            "p:\n  - permission: bash\n    action: ask\n    answer_by: lead",
+            "p:\n  - permission: bash\n    action: ask\n    answer_by: approver",
             "f:4: `answer_by` is for managed settings alone; remove it here",
         ),
         (
