@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from mcp_server.gateway.challenges import metadata, metadata_paths
 from mcp_server.gateway.door import Door, Hosts, Verifies
+from mcp_server.gateway.streams import LOOK
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
 
@@ -24,8 +25,8 @@ METADATA_HEADERS = {"cache-control": "max-age=3600", "access-control-allow-origi
 """It changes with a restart only, and holds nothing that a web page may not know."""
 
 
-def gateway_app(server: Server[Line], gateway: Gateway, authority: Verifies) -> ASGIApp:
-    """The application. Its lifespan is the SDK's own."""
+def gateway_app(server: Server[Line], gateway: Gateway, authority: Verifies, *, look: float = LOOK) -> ASGIApp:
+    """The application. Its lifespan is the SDK's own. `look`: seconds between two looks whether an open stream's token still counts."""
     url = gateway.url or ""
     path = urlsplit(url).path
     inner = server.streamable_http_app(
@@ -47,5 +48,5 @@ def gateway_app(server: Server[Line], gateway: Gateway, authority: Verifies) -> 
         async with inner.router.lifespan_context(inner):
             yield
 
-    app = Starlette(routes=[*told, Route(path, Door(inner, gateway, authority))], lifespan=lifespan)
+    app = Starlette(routes=[*told, Route(path, Door(inner, gateway, authority, look=look))], lifespan=lifespan)
     return Hosts(app, gateway)

@@ -4,6 +4,7 @@ Nobody's body is read before they are known.
 """
 
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -16,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_server.gateway.challenges import too_narrow, unknown
 from mcp_server.gateway.requests import Unfit, again, bearer_of, body_of, contradicted, has, header, named_by
+from mcp_server.gateway.streams import LISTEN, LOOK, Lasting
 from mcp_server.gateway.verified import Refused, Verified
 from mcp_server.settings.gateway import Gateway
 
@@ -31,6 +33,15 @@ class Verifies(Protocol):
     async def verify(self, token: str) -> Verified:
         """Whose it is. Raises `Refused`."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passes:
+    """A request that may go on to the application."""
+
+    receive: Callable[[], Awaitable[Message]]
+    lasts: bool
+    """Its answer is a stream without end."""
 
 
 class Hosts:
@@ -63,10 +74,12 @@ class Hosts:
 class Door:
     """Lets known callers pass, and tells the application behind who they are."""
 
-    def __init__(self, app: ASGIApp, gateway: Gateway, authority: Verifies) -> None:
+    def __init__(self, app: ASGIApp, gateway: Gateway, authority: Verifies, *, look: float = LOOK) -> None:
+        """`look`: seconds between two looks whether the token of an open stream still counts."""
         self._app = app
         self._gateway = gateway
         self._authority = authority
+        self._look = look
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI, for one path."""
@@ -78,7 +91,8 @@ class Door:
         if isinstance(passes, Response):
             await passes(scope, receive, send)
         elif passes is not None:
-            await self._app({**scope, **_named(verified)}, passes, send)
+            app = self._lasting(scope, verified) if passes.lasts else self._app
+            await app({**scope, **_named(verified)}, passes.receive, send)
 
     async def _known(self, scope: Scope) -> Verified | None:
         token = bearer_of(scope)
@@ -93,12 +107,21 @@ class Door:
             log.error("a token could not be checked", fault=type(error).__name__, client=client_of(scope))
         return None
 
-    async def _judged(self, scope: Scope, receive: Receive, verified: Verified) -> Response | Callable[[], Awaitable[Message]] | None:
+    def _lasting(self, scope: Scope, verified: Verified) -> ASGIApp:
+        """The application, until the token does not count any more for who opened the stream with it."""
+
+        async def counts() -> bool:
+            now = await self._known(scope)
+            return now is not None and now.principal == verified.principal and self._reaches(now, self._gateway.scopes.required)
+
+        return Lasting(self._app, counts, self._look)
+
+    async def _judged(self, scope: Scope, receive: Receive, verified: Verified) -> Response | Passes | None:
         """What the application may read, or the answer in its place. None: nobody waits for one."""
         if not self._reaches(verified, self._gateway.scopes.required):
             return self._too_narrow(scope, verified, self._gateway.scopes.required)
         if scope["method"] != "POST":
-            return receive
+            return Passes(receive=receive, lasts=scope["method"] == "GET")
         limits = self._gateway.limits
         content = await body_of(receive, most=limits.body_bytes, seconds=limits.request_seconds)
         if content is None:
@@ -111,7 +134,7 @@ class Door:
         wanted = self._gateway.scopes.tools.get(named.name or "", []) if named.method == "tools/call" else []
         if not self._reaches(verified, wanted):
             return self._too_narrow(scope, verified, list(dict.fromkeys((*self._gateway.scopes.required, *wanted))))
-        return again(content, receive)
+        return Passes(receive=again(content, receive), lasts=named.method == LISTEN)
 
     def _reaches(self, verified: Verified, scopes: Collection[str]) -> bool:
         return verified.scopes.issuperset(scopes)
