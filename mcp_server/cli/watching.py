@@ -19,7 +19,7 @@ from mcp_server.cli.live import beats
 from mcp_server.cli.state import ME, MYSELF, with_store
 from mcp_server.cli.terminal import NobodyThere, Terminal, terminal
 from mcp_server.gateway.cards import KEYS, Shown
-from mcp_server.gateway.inbox import Inbox
+from mcp_server.gateway.inbox import Inbox, inbox_of
 from mcp_server.records import Answer, Choice, PromptState, QuestionSubject
 from mcp_server.sessions.answers import close_with
 from mcp_server.store.protocol import Store
@@ -41,7 +41,7 @@ def watch() -> None:
 
 
 async def _watch(person: Terminal, home: str, store: Store) -> int:
-    inbox = Inbox(store=store, principal=MYSELF, home=home, clock=time.time)
+    inbox = inbox_of(MYSELF, store, home=home, clock=time.time)
     async with anyio.create_task_group() as group:
         watching = Watching(person, inbox, group)
         group.start_soon(watching.follow)

@@ -1,6 +1,7 @@
 """What all pages share: head, navigation, foot; and the pages for those who may not come in."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from starlette.responses import HTMLResponse
 
@@ -11,15 +12,32 @@ ROOMS = (("", "Inbox"), ("sessions", "Sessions"), ("rulings", "Rulings"), ("agen
 """The pages that the navigation leads to, below the door."""
 
 
-def page(title: str, door: str, here: str, *body: Child | Iterable[Child], status: int = 200) -> HTMLResponse:
-    """A whole page below the door. `here`: which of `ROOMS` it belongs to."""
-    links = (
-        el("li", None, el("a", {"href": f"/{door}/{place}", **({"aria-current": "page"} if place == here else {})}, name))
-        for place, name in ROOMS
-    )
-    navigation = el("nav", {"aria-label": "Pages"}, el("ul", None, *links))
-    foot = el("footer", None, el("p", None, "This page belongs to the browser that opened the link in your terminal."))
-    return _whole(title, door, el("header", {"class": "top"}, el("p", {"class": "brand"}, "Remit"), navigation), body, foot, status)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What stands around the pages of one visit."""
+
+    door: str
+    """What every path of them begins with, without the slashes around it."""
+    foot: Child
+    rooms: tuple[tuple[str, str], ...] = ROOMS
+    aside: Child = None
+    """Beside the navigation."""
+
+    def page(self, title: str, here: str, *body: Child | Iterable[Child], status: int = 200) -> HTMLResponse:
+        """A whole page. `here`: which of the rooms it belongs to."""
+        links = (
+            el("li", None, el("a", {"href": f"/{self.door}/{place}", **({"aria-current": "page"} if place == here else {})}, name))
+            for place, name in self.rooms
+        )
+        navigation = el("nav", {"aria-label": "Pages"}, el("ul", None, *links))
+        top = el("header", {"class": "top"}, el("p", {"class": "brand"}, "Remit"), navigation, self.aside)
+        return _whole(title, self.door, top, body, el("footer", None, el("p", None, self.foot)), status)
+
+
+def bare(title: str, door: str, *body: Child | Iterable[Child], status: int = 200) -> HTMLResponse:
+    """A page for those who have not come in, of a console whose door everybody may know."""
+    files = (el("link", {"rel": "stylesheet", "href": f"/{door}/static/console.css"}),)
+    return _document(title, files, None, body, None, status)
 
 
 def turned_away(words: str, status: int = 403) -> HTMLResponse:

@@ -1,6 +1,6 @@
 """What is looked at before any page: the host's name, where a post comes from; and what every answer tells the browser to forbid."""
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -44,7 +44,9 @@ class Guarded:
     """An application behind these checks."""
 
     app: ASGIApp
-    hosts: Sequence[str]
+    hosts: Collection[str]
+    origin: str = ""
+    """That of its own pages; empty: http and the host's name as the request has it, on this machine alone."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As ASGI has it."""
@@ -64,11 +66,11 @@ class Guarded:
 
     def _refusal(self, method: str, headers: Headers) -> PlainTextResponse | None:
         host = headers.get("host", "")
-        if host not in self.hosts:
-            return PlainTextResponse("this is not the name of a console on this machine", 421)
+        if host.lower() not in self.hosts:
+            return PlainTextResponse("this is not the name of a console here", 421)
         if method not in ("GET", "POST"):
             return PlainTextResponse("no such method here", 405)
-        ours = headers.get("origin") == f"http://{host}" and headers.get("sec-fetch-site", "same-origin") == "same-origin"
+        ours = headers.get("origin") == (self.origin or f"http://{host}") and headers.get("sec-fetch-site", "same-origin") == "same-origin"
         if method == "POST" and not ours:
             return PlainTextResponse("answers are taken from the console's own pages only", 403)
         return None

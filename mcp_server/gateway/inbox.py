@@ -1,14 +1,14 @@
 """The inbox: every open prompt, oldest first, and one prompt by itself. Reads the store; answers nothing."""
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 
 import anyio
 from anyio import to_thread
 
-from mcp_server.gateway.belongings import belongings_of
+from mcp_server.gateway.belongings import Belongings, belongings_of
 from mcp_server.gateway.cards import Shown, card, moment, path
 from mcp_server.gateway.details import diff_of, parts_of
 from mcp_server.gateway.html import Child, Html, el, said
@@ -32,30 +32,24 @@ class Inbox:
     """The open prompts of one person."""
 
     store: Store
-    principal: Principal
+    whose: Callable[[], Awaitable[Belongings]]
+    """What is theirs now."""
     home: str
     """What `$HOME` stands for in lines of shell."""
     clock: Callable[[], float]
 
     async def open_prompts(self) -> tuple[Prompt, ...]:
         """Oldest first."""
-        return await (await belongings_of(self.principal, self.store)).open_prompts()
+        return await (await self.whose()).open_prompts()
 
     async def shown(self, prompt: Prompt) -> Shown:
-        """The prompt with its details, found out anew each time: a diff is against the file as it is now."""
-        subject = prompt.subject
-        if not isinstance(subject, ApprovalSubject) or subject.tool not in ("bash", "edit", "write"):
-            return Shown(prompt=prompt)
-        session = await self.store.session(prompt.session_id, prompt.principal)
-        workspace = session.workspace if session is not None else None
-        if subject.tool == "bash":
-            return Shown(prompt=prompt, parts=await to_thread.run_sync(partial(parts_of, subject.arguments, workspace, self.home)))
-        return Shown(prompt=prompt, diff=await to_thread.run_sync(partial(diff_of, subject.tool, subject.arguments, workspace)))
+        """The prompt with its details."""
+        return await detailed(prompt, self.store, self.home)
 
-    async def happenings(self, still_in: Callable[[], bool]) -> AsyncGenerator[str]:
+    async def happenings(self, still_in: Callable[[], Awaitable[bool]]) -> AsyncGenerator[str]:
         """Server-sent events: which prompts are open, at once and whenever that has changed. Ends when the visit does."""
         seen, told, heard = -1, None, self.clock()
-        while still_in():
+        while await still_in():
             changed = await self.store.changed()
             if changed != seen:
                 seen = changed
@@ -67,6 +61,25 @@ class Inbox:
                 heard = self.clock()
                 yield ": still here\n\n"
             await anyio.sleep(LOOK)
+
+
+def inbox_of(principal: Principal, store: Store, *, home: str, clock: Callable[[], float]) -> Inbox:
+    """That of one principal."""
+    return Inbox(store=store, whose=partial(belongings_of, principal, store), home=home, clock=clock)
+
+
+async def detailed(prompt: Prompt, store: Store, home: str) -> Shown:
+    """The prompt with its details, found out anew each time: a diff is against the file as it is now. `home`: what `$HOME` stands for in
+    lines of shell.
+    """
+    subject = prompt.subject
+    if not isinstance(subject, ApprovalSubject) or subject.tool not in ("bash", "edit", "write"):
+        return Shown(prompt=prompt)
+    session = await store.session(prompt.session_id, prompt.principal)
+    workspace = session.workspace if session is not None else None
+    if subject.tool == "bash":
+        return Shown(prompt=prompt, parts=await to_thread.run_sync(partial(parts_of, subject.arguments, workspace, home)))
+    return Shown(prompt=prompt, diff=await to_thread.run_sync(partial(diff_of, subject.tool, subject.arguments, workspace)))
 
 
 async def inbox_page(inbox: Inbox, door: str, form_key: str) -> list[Child]:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from mcp_server.gateway.answering import Answering, NotCounted
 from mcp_server.gateway.cards import card
-from mcp_server.gateway.inbox import LOOK, Inbox
+from mcp_server.gateway.inbox import LOOK, detailed
 from mcp_server.gateway.panel_page import document
 from mcp_server.gateway.panel_tools import ANSWER, OPEN, TOOLS, AnswerArguments, OpenArguments
 from mcp_server.gateway.panes import Pane, Panes
@@ -133,7 +133,7 @@ class Panels:
         """What a panel is told: every open prompt's id, and of those that it does not know the card and a secret."""
         told: list[dict[str, Any]] = []
         room, revision, principal = MOST_CARDS - len(known & {prompt.id for prompt in prompts}), self.revision(), caller.principal.key
-        spent, inbox = 0, self._inbox(caller)
+        spent = 0
         for prompt in prompts:
             fresh = prompt.id not in known
             if not (fresh or prompt.id in renew):
@@ -145,7 +145,7 @@ class Panels:
                 continue
             one: dict[str, Any] = {"id": shown.id, "secret": self.vouchers.issue(bound_to(shown, principal, root.id, revision))}
             if fresh:
-                one["card"] = card(await inbox.shown(shown), action="", form_key="", here=PANEL).tree
+                one["card"] = await self._card(shown)
                 spent, room = spent + len(json.dumps(one["card"])), room - 1
             pane.handed.add(shown.id)
             told.append(one)
@@ -153,16 +153,16 @@ class Panels:
 
     async def _over(self, caller: Caller, root: SessionRecord, pane: Pane, ids: Sequence[str]) -> list[dict[str, Any]]:
         """How those ended that the panel shows and that are open no more."""
-        inbox, ended = self._inbox(caller), list[dict[str, Any]]()
+        ended = list[dict[str, Any]]()
         for prompt_id in ids:
             prompt = await self._mine(caller, root, pane, prompt_id)
             if prompt is not None:
                 self.vouchers.forget(prompt.id)
-                ended.append({"id": prompt.id, "card": card(await inbox.shown(prompt), action="", form_key="", here=PANEL).tree})
+                ended.append({"id": prompt.id, "card": await self._card(prompt)})
         return ended
 
-    def _inbox(self, caller: Caller) -> Inbox:
-        return Inbox(store=self.store, principal=caller.principal, home=self.home, clock=self.clock)
+    async def _card(self, prompt: Prompt) -> list[Any]:
+        return card(await detailed(prompt, self.store, self.home), action="", form_key="", here=PANEL).tree
 
     async def _mine(self, caller: Caller, root: SessionRecord, pane: Pane, prompt_id: str) -> Prompt | None:
         """The prompt, where this caller may be shown it."""

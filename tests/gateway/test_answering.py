@@ -196,7 +196,7 @@ async def test_a_stranger_cannot_answer_even_with_a_form_that_is_right(kept: Kep
         fields = {**await browser.fields_of(prompt), "choice": "allow_once"}
         assert (await stranger.post(f"prompts/{prompt.id}", fields)).status_code == 403
         assert (await now(served, prompt)).state is PromptState.OPEN
-        assert await refusals(served) == ["it came from nobody who opened a link"]
+        assert await refusals(served) == ["it came from nobody who has come in"]
 
 
 async def test_another_persons_prompt_does_not_exist_here(kept: Kept) -> None:

@@ -1,0 +1,170 @@
+"""The pages of a console, for one visit at a time: what each shows and what a form reaches goes by who came in with that very request.
+
+Works on the store alone, whether or not a server runs. How browsers come in is the entrance's.
+"""
+
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from mcp_server.gateway.agents import AgentsPage
+from mcp_server.gateway.answering import Answering, NotCounted, Sent
+from mcp_server.gateway.audit import audit_page, download, search_of
+from mcp_server.gateway.belongings import Belongings, belongings_of
+from mcp_server.gateway.entering import Entrance, reading, writing
+from mcp_server.gateway.frame import turned_away
+from mcp_server.gateway.html import el
+from mcp_server.gateway.inbox import Inbox, inbox_page, prompt_page
+from mcp_server.gateway.rulings import revoke, rulings_page
+from mcp_server.gateway.sessions import session_page, sessions_page
+from mcp_server.gateway.visits import Visit
+from mcp_server.store.protocol import Store
+
+STATIC = {"console.css": "text/css", "cards.js": "text/javascript", "console.js": "text/javascript", "prompt.js": "text/javascript"}
+FILES = Path(__file__).parent / "static"
+
+Handler = Callable[[Request], Awaitable[Response]]
+Show = Callable[[Request, Visit], Awaitable[Response]]
+Act = Callable[[Request, Visit, Sent], Awaitable[Response]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Pages:
+    """All of them, behind one entrance."""
+
+    store: Store
+    entrance: Entrance
+    answering: Answering
+    clock: Callable[[], float] = time.time
+    home: str = ""
+    rules: AgentsPage | None = None
+    """The page of agents and rules; None: nobody reads them."""
+
+    def routes(self) -> list[Route]:
+        """Below the door."""
+        return [
+            Route("/static/{name}", file),
+            Route("/", self._reading(self.show_inbox)),
+            Route("/events", self.events),
+            Route("/prompts/{prompt_id}", self._reading(self.show_prompt), methods=["GET"]),
+            Route("/prompts/{prompt_id}", self._writing(self.answer), methods=["POST"]),
+            Route("/sessions", self._reading(self.show_sessions)),
+            Route("/sessions/{session_id}", self._reading(self.show_session)),
+            Route("/rulings", self._reading(self.show_rulings)),
+            Route("/rulings/{ruling_id}", self._writing(self.revoke), methods=["POST"]),
+            Route("/agents", self._reading(self.show_agents)),
+            Route("/audit", self._reading(self.show_audit)),
+            Route("/audit/export", self._reading(self.export_audit)),
+        ]
+
+    def _reading(self, show: Show) -> Handler:
+        return reading(self.entrance, show)
+
+    def _writing(self, act: Act) -> Handler:
+        return writing(self.entrance, self.answering, self.clock, act)
+
+    def inbox_of(self, visit: Visit) -> Inbox:
+        """The prompts of whoever came in."""
+        return Inbox(store=self.store, whose=partial(self._of, visit), home=self.home, clock=self.clock)
+
+    async def _of(self, visit: Visit) -> Belongings:
+        return await belongings_of(visit.principal, self.store)
+
+    # ---- pages ----------------------------------------------------------------------------------
+
+    async def show_inbox(self, _request: Request, visit: Visit) -> Response:
+        """Every open prompt."""
+        return self.entrance.frame(visit).page("Inbox", "", *await inbox_page(self.inbox_of(visit), self.entrance.door, visit.form_key))
+
+    async def show_prompt(self, request: Request, visit: Visit) -> Response:
+        """One prompt, open or over."""
+        return await self._prompt_page(request.path_params["prompt_id"], visit)
+
+    async def answer(self, request: Request, visit: Visit, sent: Sent) -> Response:
+        """A person's answer; the browser is led to what has become of the prompt."""
+        prompt_id: str = request.path_params["prompt_id"]
+        mine = await self._of(visit)
+        prompt = await mine.prompt(prompt_id)
+        if prompt is None:
+            await self.answering.refuse("there is no such prompt", at=self.clock(), ref=prompt_id, by=mine.by)
+            return await self._prompt_page(prompt_id, visit)
+        refused = await self.answering.answer(prompt, sent, by=mine.by, at=self.clock())
+        if isinstance(refused, NotCounted):
+            return await self._prompt_page(prompt_id, visit, note=f"Your answer did not count: {refused.reason}.", status=409)
+        return RedirectResponse(f"/{self.entrance.door}/prompts/{prompt_id}", 303)
+
+    async def show_sessions(self, request: Request, visit: Visit) -> Response:
+        """Who works."""
+        finished = "all" in request.query_params
+        body = await sessions_page(await self._of(visit), self.entrance.door, finished=finished, now=self.clock())
+        return self.entrance.frame(visit).page("Sessions", "sessions", *body)
+
+    async def show_session(self, request: Request, visit: Visit) -> Response:
+        """One transcript."""
+        body = await session_page(await self._of(visit), self.entrance.door, request.path_params["session_id"])
+        if body is None:
+            return self.entrance.frame(visit).page("No such session", "sessions", el("h1", None, "No such session"), status=404)
+        return self.entrance.frame(visit).page("Session", "sessions", *body)
+
+    async def show_rulings(self, _request: Request, visit: Visit) -> Response:
+        """What stands."""
+        return await self._rulings_page(visit)
+
+    async def revoke(self, request: Request, visit: Visit, _sent: Sent) -> Response:
+        """Take a ruling back."""
+        if not await revoke(await self._of(visit), request.path_params["ruling_id"], now=self.clock()):
+            return await self._rulings_page(visit, note="It did not stand any more; nothing was changed.", status=409)
+        return RedirectResponse(f"/{self.entrance.door}/rulings", 303)
+
+    async def _rulings_page(self, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
+        body = await rulings_page(await self._of(visit), self.entrance.door, visit.form_key, now=self.clock(), note=note)
+        return self.entrance.frame(visit).page("Rulings", "rulings", *body, status=status)
+
+    async def show_audit(self, request: Request, visit: Visit) -> Response:
+        """What happened, through filters."""
+        body = await audit_page(await self._of(visit), self.entrance.door, search_of(request.query_params, now=self.clock()))
+        return self.entrance.frame(visit).page("Audit", "audit", *body)
+
+    async def export_audit(self, request: Request, visit: Visit) -> Response:
+        """All of what happened that the filters select, as a file."""
+        return download(await self._of(visit), request.query_params, now=self.clock())
+
+    async def show_agents(self, request: Request, visit: Visit) -> Response:
+        """Who there is, and what would happen."""
+        if self.rules is None:
+            return self.entrance.frame(visit).page("No such page", "agents", el("h1", None, "Nobody reads agents here"), status=404)
+        body = await self.rules.body(await self._of(visit), request.query_params)
+        return self.entrance.frame(visit).page("Agents", "agents", *body)
+
+    async def _prompt_page(self, prompt_id: str, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
+        prompt = await (await self._of(visit)).prompt(prompt_id)
+        back = el("p", None, el("a", {"href": f"/{self.entrance.door}/"}, "Back to the inbox"))
+        if prompt is None:
+            return self.entrance.frame(visit).page("No such prompt", "", el("h1", None, "No such prompt"), back, status=404)
+        body = await prompt_page(self.inbox_of(visit), prompt, self.entrance.door, visit.form_key, note=note)
+        return self.entrance.frame(visit).page("Prompt", "", *body, back, status=status)
+
+    async def events(self, request: Request) -> Response:
+        """What is open, live. A stream that is open keeps no visit alive: it may stand in a browser that everybody has left."""
+        visit = await self.entrance.visit(request, renews=False)
+        if visit is None:
+            return self.entrance.stranger(request)
+
+        async def still_in() -> bool:
+            return await self.entrance.visit(request, renews=False) is not None
+
+        return StreamingResponse(self.inbox_of(visit).happenings(still_in), media_type="text/event-stream")
+
+
+async def file(request: Request) -> Response:
+    """Style and script; no secret is in them."""
+    name: str = request.path_params["name"]
+    if name not in STATIC:
+        return turned_away("No such page.", 404)
+    return FileResponse(FILES / name, media_type=STATIC[name])
