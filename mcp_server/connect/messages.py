@@ -20,6 +20,28 @@ NAMED = {
 }
 """Which parameter the header `Mcp-Name` repeats."""
 
+HARMLESS = frozenset(
+    {
+        "ping",
+        "tools/list",
+        "prompts/list",
+        "prompts/get",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "resources/subscribe",
+        "resources/unsubscribe",
+        "completion/complete",
+        "logging/setLevel",
+        "tasks/get",
+        "tasks/list",
+        "tasks/result",
+    }
+)
+"""What may be asked twice: it changes nothing but what a session is told. Any other request is made again only where the server itself
+has said, as JSON-RPC, that it did not take it: a 404 may come from something in front of a server that took it, and died.
+"""
+
 CLOSED = -32000
 """What the SDK's clients, too, use for an answer that can no longer come."""
 INVALID = -32600

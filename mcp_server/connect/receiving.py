@@ -76,7 +76,9 @@ async def error_in(answer: httpx2.Response) -> dict[str, Any] | None:
         found = json.loads(await body_of(answer))
     except (ValueError, RecursionError):
         return None
-    error = cast("dict[str, Any]", found).get("error") if isinstance(found, dict) else None
+    message = cast("dict[str, Any]", found) if isinstance(found, dict) else {}
+    # Proxies, too, answer with an object `error` that has a `code`.
+    error = message.get("error") if message.get("jsonrpc") == "2.0" else None
     return cast("dict[str, Any]", error) if isinstance(error, dict) and isinstance(error.get("code"), int) else None  # pyright: ignore[reportUnknownMemberType] - JSON
 
 

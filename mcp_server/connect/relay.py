@@ -15,6 +15,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream
 
 from mcp_server.connect.messages import (
     CLOSED,
+    HARMLESS,
     NO_METHOD,
     Answer,
     Id,
@@ -159,7 +160,7 @@ class Relay:
         return f"the connection to {self._server.shown} broke before the answer came; whether the call took effect is not known"
 
     async def _exchanged(self, request: Request, way: _Way) -> str | None:
-        """A session that the server has ended is opened again, once; its 404 says that it has not looked at the request."""
+        """A session that the server has ended is opened again, once, and the request made there if it was not taken before."""
         for again in (True, False):
             opened = None if way.modern or request.method == "initialize" else self._session.now
             headers = {**POST, **self._headers(request, opened)}
@@ -171,8 +172,21 @@ class Relay:
                 if not (ended and again):
                     return self._refused(request, answer, error)
             assert opened is not None  # noqa: S101 - `ended`
-            await self._upkeep.reopen(opened)
+            in_doubt = error is None and request.method not in HARMLESS
+            try:
+                await self._upkeep.reopen(opened)
+            except Failed:
+                if not in_doubt:
+                    raise
+            if in_doubt:
+                return error_text(request.id, CLOSED, self._in_doubt())
         raise AssertionError
+
+    def _in_doubt(self) -> str:
+        return (
+            f"{self._server.shown} answered that there is nothing (404), and not in the words of an MCP server that knows no such session; "
+            "whether the call took effect is not known, so it was not made again. Look before you repeat it"
+        )
 
     def _headers(self, request: Request, opened: Opened | None) -> dict[str, str]:
         if opened is not None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import anyio
 import httpx2
+from anyio.abc import Process
 from mcp.client.client import Client
 from mcp.client.session import MessageHandlerFnT
 from mcp.client.streamable_http import streamable_http_client
@@ -40,6 +41,7 @@ class Gated:
     url: str
     log: Path
     """Everything that the process wrote on standard error."""
+    process: Process
 
 
 def manage(world: World, **said: Any) -> None:
@@ -52,22 +54,23 @@ def manage(world: World, **said: Any) -> None:
 
 
 @asynccontextmanager
-async def gated(world: World, gateway: Mapping[str, Any], **managed: Any) -> AsyncGenerator[Gated]:
-    """The process, from when it listens until it has ended."""
-    port = free_port()
+async def gated(world: World, gateway: Mapping[str, Any], *, port: int | None = None, **managed: Any) -> AsyncGenerator[Gated]:
+    """The process, from when it listens until it has ended. `port`: that of an earlier one, which has ended."""
+    port = port or free_port()
     url = f"http://127.0.0.1:{port}/mcp"
     manage(world, gateway={"url": url, **gateway}, **managed)
     log = world.folder / "gateway.log"
-    with log.open("wb") as errors:
+    before = log.stat().st_size if log.exists() else 0
+    with log.open("ab") as errors:
         async with await anyio.open_process(
             [sys.executable, "-m", "tests.behaviour.gated", str(world.folder), str(port)], cwd=ROOT, stdout=errors, stderr=errors
         ) as process:
             try:
                 with anyio.fail_after(150):
-                    while b'"serving"' not in log.read_bytes():
+                    while b'"serving"' not in log.read_bytes()[before:]:
                         assert process.returncode is None, log.read_text()
                         await anyio.sleep(LOOK)
-                yield Gated(world=world, url=url, log=log)
+                yield Gated(world=world, url=url, log=log, process=process)
             finally:
                 if process.returncode is None:
                     process.terminate()

@@ -34,6 +34,11 @@ class Desk:
     def said(self) -> str:
         return "".join(file.read_text() for file in sorted(self.folder.glob("desk-*.err")))
 
+    @property
+    def pages(self) -> list[str]:
+        """Addresses that the person was told to open."""
+        return [line.split("open this page: ")[1].split()[0] for line in self.said.splitlines() if "open this page: " in line]
+
     def command(self, url: str, *words: str, **variables: str) -> StdioServerParameters:
         """Starts a bridge on it. It has no browser unless a variable names one."""
         kept = {name: value for name, value in os.environ.items() if name not in ("BROWSER", "DISPLAY", "REMIT_KEY")}

@@ -192,6 +192,78 @@ async def test_a_session_that_the_server_ended_is_opened_again_as_the_host_opene
     assert server.sent[-1][2]["mcp-session-id"] == "second"
 
 
+NOT_FOUND: dict[str, Callable[[], Response]] = {
+    "a page": lambda: Response("<h1>404 Not Found</h1>", 404, media_type="text/html"),
+    "nothing": lambda: Response(status_code=404),
+    "an object of a proxy's": lambda: JSONResponse({"error": {"code": 404, "message": "no such route"}}, 404),
+    "json that breaks off": lambda: Response('{"jsonrpc": "2.0", "error": {"co', 404, media_type="application/json"),
+    "a list": lambda: JSONResponse([], 404),
+}
+
+
+@pytest.mark.parametrize("method", ["tools/call", "tasks/update", "tasks/cancel", "made/up"])
+@pytest.mark.parametrize("answered", NOT_FOUND.values(), ids=NOT_FOUND)
+async def test_what_may_change_something_is_not_sent_again_after_a_404_that_no_mcp_server_wrote(
+    answered: Callable[[], Response], method: str
+) -> None:
+    lives, effects = ["first", "second"], list[str]()
+
+    async def answers(request: Request, message: dict[str, Any]) -> Response:
+        if request.method != "POST":
+            return Response(status_code=405)
+        if message["method"] == "initialize":
+            return opens(message, lives[0])
+        if "id" not in message:
+            return Response(status_code=202)
+        if message["method"] == method:
+            effects.append(request.headers["mcp-session-id"])  # the server took it, and died; what stood in front of it answers
+        if request.headers["mcp-session-id"] != lives[0]:
+            return answered()
+        return result(message, told=request.headers["mcp-session-id"])
+
+    server = Played(answers)
+    async with running_app(server.app()) as origin:
+        host = Host()
+        async with host.at(f"{origin}/mcp"):
+            await host.begin()
+            lives.pop(0)
+            await host.send({"id": 1, "method": method, "params": {"name": "write"}})
+            assert (await host.hears())["method"] == "notifications/tools/list_changed"
+            told = (await host.hears())["error"]["message"]
+            assert "whether the call took effect is not known, so it was not made again" in told
+            assert effects == ["first"]
+            lives.append("third")
+            lives.pop(0)
+            await host.send({"id": 2, "method": "tools/list"})
+            assert (await host.hears())["method"] == "notifications/tools/list_changed"
+            assert (await host.hears())["result"] == {"told": "third"}, "what changes nothing is asked again in the new session"
+
+
+async def test_a_call_that_the_server_itself_says_it_did_not_take_is_made_in_a_new_session_and_only_there() -> None:
+    lives, effects = ["first", "second"], list[str]()
+
+    async def answers(request: Request, message: dict[str, Any]) -> Response:
+        if request.method != "POST":
+            return Response(status_code=405)
+        if message["method"] == "initialize":
+            return opens(message, lives[0])
+        if request.headers["mcp-session-id"] != lives[0]:
+            return JSONResponse({"jsonrpc": "2.0", "id": "server-error", "error": {"code": -32600, "message": "Session not found"}}, 404)
+        if message["method"] == "tools/call":
+            effects.append(request.headers["mcp-session-id"])
+        return result(message, told=request.headers["mcp-session-id"]) if "id" in message else Response(status_code=202)
+
+    async with running_app(Played(answers).app()) as origin:
+        host = Host()
+        async with host.at(f"{origin}/mcp"):
+            await host.begin()
+            lives.pop(0)
+            await host.send({"id": 1, "method": "tools/call", "params": {"name": "write"}})
+            assert (await host.hears())["method"] == "notifications/tools/list_changed"
+            assert (await host.hears())["result"] == {"told": "second"}
+    assert effects == ["second"]
+
+
 @pytest.mark.parametrize("modern", [True, False])
 async def test_a_call_whose_connection_breaks_is_answered_with_an_error_and_never_made_again(modern: bool) -> None:
     async def answers(request: Request, message: dict[str, Any]) -> Response:

@@ -25,6 +25,13 @@ from tests.behaviour.gated import manage
 from tests.behaviour.world import World
 
 
+async def key_in(store: Store, name: str) -> str:
+    """A new API key; its id is `key_` and the name."""
+    key = new_key()
+    await store.add_api_key(ApiKey(id=f"key_{name}", name=name, scopes=(), created_at=time.time(), expires_at=None), digest_of(key))
+    return key
+
+
 @dataclass(slots=True, kw_only=True)
 class Inside:
     """A gateway that listens."""
@@ -39,12 +46,9 @@ class Inside:
     def store(self) -> Store:
         return self.parts.deployment.store
 
-    async def key(self, name: str = "nightly", **said: Any) -> str:
+    async def key(self, name: str = "nightly") -> str:
         """A new API key."""
-        key, number = new_key(), f"key_{name}"
-        made = ApiKey(id=number, name=name, scopes=(), created_at=time.time(), expires_at=None, revoked_at=None, used_at=None)
-        await self.store.add_api_key(made, digest_of(key))
-        return key
+        return await key_in(self.store, name)
 
 
 @asynccontextmanager
