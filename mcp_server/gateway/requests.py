@@ -9,6 +9,11 @@ import anyio
 from mcp.shared.inbound import MCP_METHOD_HEADER, MCP_NAME_HEADER, NAME_BEARING_METHODS, decode_header_value
 from starlette.types import Message, Receive, Scope
 
+from mcp_server.protocol.tasks_wire import NAMED_BY_ID
+
+_NAMES = {**NAME_BEARING_METHODS, **NAMED_BY_ID}
+"""The parameter that the header Mcp-Name repeats, by method."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unfit:
@@ -83,7 +88,7 @@ def named_by(content: bytes) -> Named | Unfit:
     method, params = message.get("method"), message.get("params")
     if not isinstance(method, str) or not isinstance(params, dict):
         return Named(method=method if isinstance(method, str) else None, name=None)
-    name = cast("dict[str, Any]", params).get(NAME_BEARING_METHODS.get(method, ""))
+    name = cast("dict[str, Any]", params).get(_NAMES.get(method, ""))
     return Named(method=method, name=name if isinstance(name, str) else None)
 
 

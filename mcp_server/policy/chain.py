@@ -53,6 +53,8 @@ class Commons:
     project: tuple[Rule, ...] = ()
     project_trusted: bool = False
     guard: tuple[Rule, ...] = ()
+    foreign: tuple[Rule, ...] = ()
+    """What the guard says of files that were kept for others: nothing where all sessions are one person's."""
     primary_tools: tuple[str, ...] = ()
     max_mode: Mode | None = None
 
@@ -122,6 +124,7 @@ def _shared(own: Member, commons: Commons) -> tuple[Layer, ...]:
         _layer(LayerKind.PERSON, STARTED_OWNER, commons.started_with, may_allow=False),
         _layer(LayerKind.PROJECT, PROJECT_OWNER, commons.project, may_allow=commons.project_trusted),
         _layer(LayerKind.GUARD, GUARD_OWNER, commons.guard, may_allow=False),
+        _layer(LayerKind.GUARD, GUARD_OWNER, commons.foreign, may_allow=False),
     )
 
 

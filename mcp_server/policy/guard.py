@@ -51,6 +51,20 @@ def guard_rules(workspace: str, home: str, state_folder: str, settings_folders: 
     )
 
 
+def foreign_rules(outputs: str, own: Sequence[str]) -> tuple[Rule, ...]:
+    """Nobody reads what was saved for somebody else's session, whoever would let them.
+
+    Args:
+        outputs: The folder in which every session has one of its own. Absolute, resolved.
+        own: Names of the folders of the session's chain.
+    """
+    made: list[Rule] = []
+    for permission in ("read", "edit"):
+        made += _folder(permission, outputs, Action.DENY, "output saved for other sessions lies there")
+        made += [Rule(permission=permission, pattern=f"{outputs}/{each}/*", action=Action.ALLOW) for each in own]
+    return tuple(made)
+
+
 def _secrets() -> tuple[Rule, ...]:
     reason = "files named .env* usually hold secrets"
     return (

@@ -32,6 +32,9 @@ from mcp_server.tools.base import ToolSpec
 
 IDENTIFIER = "io.modelcontextprotocol/tasks"
 
+NAMED_BY_ID = dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
+"""The extension's methods, and the parameter that the header Mcp-Name repeats over HTTP."""
+
 Request = ServerRequestContext[Line, Any]
 Status = Literal["working", "input_required", "completed", "failed", "cancelled"]
 
