@@ -5,7 +5,7 @@ import os
 import secrets
 import time
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -382,31 +382,48 @@ def serve_to(
             running(workspace=workspace, places=places, flags=flags, environment=environment, telemetry=telemetry) as parts,
         ):
             on_end = partial(ending.first, parts.end)
+            again = partial(_again, private_folder(places.state) / STORE_FILE, secrets_of(environment))
             if address is None:
                 await serve_stdio(parts.server, on_end=on_end)
                 return
             async with anyio.create_task_group() as group:
                 if beside is not None:
-                    group.start_soon(_next_to, beside, private_folder(places.state) / STORE_FILE, secrets_of(environment))
-                await _served_at(address, parts, on_end)
+                    group.start_soon(_next_to, beside, again)
+                await _served_at(address, parts, on_end, again, str(places.home))
                 group.cancel_scope.cancel()
 
     anyio.run(serving)
 
 
-async def _served_at(address: Address, parts: Running, on_end: Callable[[], Coroutine[None, None, None]]) -> None:
+Again = Callable[[], AbstractAsyncContextManager[Store]]
+
+
+async def _served_at(address: Address, parts: Running, on_end: Callable[[], Coroutine[None, None, None]], again: Again, home: str) -> None:
     if parts.gateway is None:
         await serve_http(parts.server, listen(address.host, address.port), on_end=on_end, on_ready=_tell)
         return
     sock = listen_for(parts.gateway, address.host, address.port)
-    await serve_gateway(parts.server, parts.gateway, sock, store=parts.deployment.store, on_end=on_end, on_ready=_tell)
+    serve = partial(
+        serve_gateway, parts.server, parts.gateway, sock, store=parts.deployment.store, home=home, on_end=on_end, on_ready=_tell
+    )
+    if "console" not in parts.deployment.ways.channels:
+        await serve(pages=None)
+        return
+    async with again() as pages:
+        await serve(pages=pages)
 
 
-async def _next_to(beside: Callable[[Store], Coroutine[None, None, None]], file: Path, secrets: Sequence[str]) -> None:
-    """With a handle of its own: what another handle commits is what wakes the server's runs."""
+async def _next_to(beside: Callable[[Store], Coroutine[None, None, None]], again: Again) -> None:
+    async with again() as store:
+        await beside(store)
+
+
+@asynccontextmanager
+async def _again(file: Path, secrets: Sequence[str]) -> AsyncGenerator[Store]:
+    """Another handle: what another handle commits is what wakes the server's runs."""
     store = open_store(file, secrets=secrets)
     try:
-        await beside(store)
+        yield store
     finally:
         with anyio.CancelScope(shield=True):
             await store.close()

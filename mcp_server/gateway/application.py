@@ -8,8 +8,8 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
 from mcp_server.gateway.challenges import metadata, metadata_paths
@@ -25,8 +25,18 @@ METADATA_HEADERS = {"cache-control": "max-age=3600", "access-control-allow-origi
 """It changes with a restart only, and holds nothing that a web page may not know."""
 
 
-def gateway_app(server: Server[Line], gateway: Gateway, authority: Verifies, *, look: float = LOOK) -> ASGIApp:
-    """The application. Its lifespan is the SDK's own. `look`: seconds between two looks whether an open stream's token still counts."""
+def gateway_app(
+    server: Server[Line], gateway: Gateway, authority: Verifies, *, console: ASGIApp | None = None, look: float = LOOK
+) -> ASGIApp:
+    """The application. Its lifespan is the SDK's own.
+
+    Args:
+        server: What answers.
+        gateway: The settings.
+        authority: Says whose a token is.
+        console: The pages for people, where settings want them.
+        look: Seconds between two looks whether an open stream's token still counts.
+    """
     url = gateway.url or ""
     path = urlsplit(url).path
     inner = server.streamable_http_app(
@@ -48,5 +58,15 @@ def gateway_app(server: Server[Line], gateway: Gateway, authority: Verifies, *, 
         async with inner.router.lifespan_context(inner):
             yield
 
-    app = Starlette(routes=[*told, Route(path, Door(inner, gateway, authority, look=look))], lifespan=lifespan)
+    pages = [] if console is None or gateway.console_url is None else console_at(urlsplit(gateway.console_url).path, console)
+    app = Starlette(routes=[*told, *pages, Route(path, Door(inner, gateway, authority, look=look))], lifespan=lifespan)
     return Hosts(app, gateway)
+
+
+def console_at(path: str, console: ASGIApp) -> list[BaseRoute]:
+    """Below its path; without the slash it is led there, by a path alone: which name a proxy in front was called by is not known here."""
+
+    async def below(_: Request) -> Response:
+        return RedirectResponse(f"{path}/", 308)
+
+    return [Route(path, below, methods=["GET"]), Mount(path, app=console)]

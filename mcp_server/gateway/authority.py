@@ -7,7 +7,7 @@ from typing import Any, cast
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.introspection import Asking
 from mcp_server.gateway.issuers import Keys
-from mcp_server.gateway.jose import Demand, claimed_issuer, head_of, verified_claims
+from mcp_server.gateway.jose import IDENTITY, Demand, claimed_issuer, head_of, verified_claims
 from mcp_server.gateway.keys import PREFIX, KeyHolders
 from mcp_server.gateway.verified import Refused, Verified
 from mcp_server.principal import TokenPrincipal
@@ -62,6 +62,17 @@ class Authority:
             raise Refused("it is opaque, and no issuer can be asked about it")
         return verified_of(self._asking.issuer, await self._asking.claims_of(token))
 
+    async def identified(self, token: str, *, issuer: str, client: str) -> Mapping[str, Any]:
+        """The claims of an ID token that one of the issuers made for a client of ours. What it was made for is not looked at.
+
+        Raises:
+            Refused: It is none, or counts no more.
+        """
+        trusted = self._issuers[issuer]
+        head = head_of(token, trusted.issuer.algorithms, kinds=IDENTITY)
+        demand = Demand(issuer=issuer, audience=client, max_lifetime=trusted.issuer.max_lifetime)
+        return verified_claims(token, head, await trusted.keys.key_for(head), demand)
+
     async def _signed(self, token: str) -> Verified:
         trusted = self._issuers.get(claimed_issuer(token))
         if trusted is None:
@@ -69,6 +80,15 @@ class Authority:
         head = head_of(token, trusted.issuer.algorithms)
         claims = verified_claims(token, head, await trusted.keys.key_for(head), trusted.demand)
         return verified_of(trusted.issuer, claims)
+
+
+def person_of(issuer: Issuer, claims: Mapping[str, Any], *, client: str) -> TokenPrincipal:
+    """Whom claims name, by a client that is known.
+
+    Raises:
+        Refused: They name nobody.
+    """
+    return TokenPrincipal(issuer=issuer.issuer, subject=_name(claims.get(issuer.subject_claim), "subject"), client=client)
 
 
 def verified_of(issuer: Issuer, claims: Mapping[str, Any]) -> Verified:
@@ -80,9 +100,7 @@ def verified_of(issuer: Issuer, claims: Mapping[str, Any]) -> Verified:
     clients = (issuer.client_claim,) if issuer.client_claim is not None else CLIENT_CLAIMS
     client = next((claims[name] for name in clients if name in claims), None)
     return Verified(
-        principal=TokenPrincipal(
-            issuer=issuer.issuer, subject=_name(claims.get(issuer.subject_claim), "subject"), client=_name(client, "client")
-        ),
+        principal=person_of(issuer, claims, client=_name(client, "client")),
         scopes=scopes_of(claims),
         claims=MappingProxyType(dict(claims)),
         expires_at=float(claims["exp"]),

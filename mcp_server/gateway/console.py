@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from mcp_server.gateway.access import Access
 from mcp_server.gateway.agents import AgentsPage
 from mcp_server.gateway.answering import Answering
+from mcp_server.gateway.belongings import Belongings, belongings_of
 from mcp_server.gateway.frame import Frame, outside, turned_away
 from mcp_server.gateway.guarding import Guarded, names_of
 from mcp_server.gateway.pages import Pages, file
@@ -61,9 +62,17 @@ class Console:
         """How to come in."""
         return turned_away(NO_LINK)
 
+    def away(self, words: str, status: int) -> Response:
+        """Why nothing was done."""
+        return turned_away(words, status)
+
     def frame(self, visit: Visit) -> Frame:
         """What stands around every page."""
         return Frame(door=self.door, foot=FOOT)
+
+    async def whose(self, visit: Visit) -> Belongings:
+        """What may be seen in a visit: what is theirs."""
+        return await belongings_of(visit.principal, self.store)
 
     async def open(self, request: Request) -> Response:
         """Exchange a link's token for a cookie."""
@@ -94,6 +103,7 @@ def console_app(console: Console, *, port: int) -> ASGIApp:
     pages = Pages(
         store=console.store,
         entrance=console,
+        whose=console.whose,
         answering=console.answering,
         clock=console.clock,
         home=console.home,

@@ -53,7 +53,9 @@ class Hosts:
         usual = {"https": 443, "http": 80}[parts.scheme]
         own = (parts.netloc,) if parts.port is not None else (parts.netloc, f"{parts.netloc}:{usual}")
         self._hosts = frozenset(own if gateway.hosts is None else gateway.hosts)
-        self._origins = frozenset((f"{parts.scheme}://{parts.netloc}",) if gateway.origins is None else gateway.origins)
+        pages = f"{parts.scheme}://{parts.netloc}"
+        console = () if gateway.console is None else (pages,)
+        self._origins = frozenset((pages,) if gateway.origins is None else (*gateway.origins, *console))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""

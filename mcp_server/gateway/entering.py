@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mcp_server.gateway.answering import Answering, Sent
-from mcp_server.gateway.frame import Frame, turned_away
+from mcp_server.gateway.frame import Frame
 from mcp_server.gateway.requests import body_of
 from mcp_server.gateway.visits import Visit, same_key
 
@@ -39,6 +39,10 @@ class Entrance(Protocol):
         """What stands in a page's place for a browser that has not come in."""
         ...
 
+    def away(self, words: str, status: int) -> Response:
+        """A page that says why nothing was done."""
+        ...
+
     def frame(self, visit: Visit) -> Frame:
         """What stands around the pages of a visit."""
         ...
@@ -67,10 +71,10 @@ def writing(
             return entrance.stranger(request)
         sent = await form_of(request)
         if sent is None:
-            return turned_away(NO_FORM, 400)
+            return entrance.away(NO_FORM, 400)
         if len(sent.get("key", ())) != 1 or not same_key(visit, sent["key"][0]):
             await answering.refuse(FORGED, at=now(), ref=ref, whose=visit.principal.key)
-            return turned_away("This form is not of your visit. Load the page again.")
+            return entrance.away("This form is not of your visit. Load the page again.", 403)
         return await act(request, visit, sent)
 
     return done

@@ -14,6 +14,7 @@ from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.jose import prepare
 from mcp_server.gateway.keys import KeyHolders
 from mcp_server.gateway.patience import patient
+from mcp_server.gateway.team_console import team_console
 from mcp_server.protocol.http import DRAIN_SECONDS, address_of, listen_at, serve_app
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
@@ -43,10 +44,23 @@ async def serve_gateway(
     sock: socket.socket,
     *,
     store: Store,
+    pages: Store | None,
+    home: str,
     on_end: Callable[[], Awaitable[None]],
     on_ready: Callable[[str], None],
 ) -> None:
-    """Serve until SIGINT or SIGTERM. As `serve_http`; `on_ready` is told the address that clients are given."""
+    """Serve until SIGINT or SIGTERM. As `serve_http`; `on_ready` is told the address that clients are given.
+
+    Args:
+        server: What answers.
+        gateway: The settings.
+        sock: From `listen_for`.
+        store: The server's own.
+        pages: A handle of its own for the console: what another handle commits is what wakes the server's runs. None: no console.
+        home: What `$HOME` stands for in lines of shell on its pages.
+        on_end: As `serve_http`.
+        on_ready: Likewise.
+    """
     import uvicorn  # noqa: PLC0415 - heavy, and stdio needs none of it
 
     await to_thread.run_sync(prepare)
@@ -54,7 +68,8 @@ async def serve_gateway(
     try:
         keys = KeyHolders(store, time.time, gateway.scopes.required)
         authority = Authority(gateway, fetcher, keys, steady=time.monotonic, clock=time.time)
-        app = gateway_app(server, gateway, authority)
+        console = None if pages is None else team_console(gateway, pages, authority, keys, fetcher, home=home)
+        app = gateway_app(server, gateway, authority, console=console)
         config = uvicorn.Config(
             app,
             log_config=None,

@@ -2,16 +2,14 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 import anyio
 
-from mcp_server.errors import ConfigError, Fault
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.jose import LEEWAY
+from mcp_server.gateway.secret_files import read_secret
 from mcp_server.gateway.verified import Refused
-from mcp_server.settings.files import read_text
 from mcp_server.settings.gateway import Issuer
 
 KEPT = 30.0
@@ -38,7 +36,7 @@ class Asking:
             raise ValueError("the issuer has no introspection")
         self.issuer = issuer
         self._where = where
-        self._secret = _secret(where.client_secret_file)
+        self._secret = read_secret(where.client_secret_file)
         self._audience = audience
         self._fetcher = fetcher
         self._clock = clock
@@ -80,11 +78,3 @@ class Asking:
 
 def _is_time(said: object) -> bool:
     return isinstance(said, int | float) and not isinstance(said, bool)
-
-
-def _secret(file: str) -> str:
-    text = read_text(Path(file).expanduser())
-    if isinstance(text, str) and text.strip():
-        return text.strip()
-    remedy = "put the secret of `client_id` there, and nothing else"
-    raise ConfigError((text if isinstance(text, Fault) else Fault(file=file, line=None, problem="holds no secret", remedy=remedy),))

@@ -4,7 +4,7 @@ Who signed, and where keys come from, is not known here.
 """
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -24,6 +24,9 @@ RSA_BITS = 2048
 
 TYPES = frozenset({"jwt", "at+jwt", "application/at+jwt"})
 """What a token may say it is. Not, for example, `logout+jwt`, which the same issuer signs with the same key."""
+
+IDENTITY = frozenset({"jwt"})
+"""What an ID token may say it is."""
 
 _KINDS = {"RS": "RSA", "PS": "RSA", "ES": "EC", "Ed": "OKP"}
 _CURVES = {"ES256": "P-256", "ES384": "P-384", "ES512": "P-521", "EdDSA": "Ed25519"}
@@ -71,8 +74,8 @@ def claimed_issuer(token: str) -> str:
     return said
 
 
-def head_of(token: str, allowed: Sequence[str]) -> Head:
-    """A token's header, if it is one that may be gone by.
+def head_of(token: str, allowed: Sequence[str], *, kinds: Collection[str] = TYPES) -> Head:
+    """A token's header, if it is one that may be gone by. `kinds`: what it may say it is.
 
     Raises:
         Refused: It is not.
@@ -86,7 +89,7 @@ def head_of(token: str, allowed: Sequence[str]) -> Head:
     algorithm, kind, key_id = header.get("alg"), header.get("typ", "JWT"), header.get("kid")
     if not isinstance(algorithm, str) or algorithm not in allowed:
         raise Refused("it is signed in a way that its issuer's settings do not allow")
-    if not isinstance(kind, str) or kind.lower() not in TYPES:
+    if not isinstance(kind, str) or kind.lower() not in kinds:
         raise Refused("it is a token for something else")
     if "crit" in header or "b64" in header:
         raise Refused("its header demands something that is not known here")

@@ -85,7 +85,7 @@ class KeyHolders:
             raise Refused("it is no API key of ours")
         now = self._clock()
         ends = _end(held)
-        if held.key.revoked_at is not None or (ends is not None and ends <= now):
+        if not _counts(held, now):
             raise Refused(f"the API key {held.key.id} is revoked, was rotated, or has ended")
         if held.key.used_at is None or not 0 <= now - held.key.used_at < NOTED:
             await self._store.use_api_key(held.key.id, now=now)
@@ -95,6 +95,16 @@ class KeyHolders:
             claims=NO_CLAIMS,
             expires_at=ends,
         )
+
+    async def counts(self, digest: str) -> bool:
+        """Does the key of that digest still count?"""
+        held = await self._store.held_api_key(digest)
+        return held is not None and _counts(held, self._clock())
+
+
+def _counts(held: HeldKey, now: float) -> bool:
+    ends = _end(held)
+    return held.key.revoked_at is None and (ends is None or ends > now)
 
 
 def _end(held: HeldKey) -> float | None:

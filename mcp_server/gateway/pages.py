@@ -4,8 +4,10 @@ Works on the store alone, whether or not a server runs. How browsers come in is 
 """
 
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -16,7 +18,7 @@ from starlette.routing import Route
 from mcp_server.gateway.agents import AgentsPage
 from mcp_server.gateway.answering import Answering, NotCounted, Sent
 from mcp_server.gateway.audit import audit_page, download, search_of
-from mcp_server.gateway.belongings import Belongings, belongings_of
+from mcp_server.gateway.belongings import Belongings
 from mcp_server.gateway.entering import Entrance, reading, writing
 from mcp_server.gateway.frame import turned_away
 from mcp_server.gateway.html import el
@@ -28,6 +30,9 @@ from mcp_server.store.protocol import Store
 
 STATIC = {"console.css": "text/css", "cards.js": "text/javascript", "console.js": "text/javascript", "prompt.js": "text/javascript"}
 FILES = Path(__file__).parent / "static"
+
+MOST_STREAMS = 20
+"""Of one browser at once. Each asks the store five times a second."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 Show = Callable[[Request, Visit], Awaitable[Response]]
@@ -41,10 +46,14 @@ class Pages:
     store: Store
     entrance: Entrance
     answering: Answering
+    whose: Callable[[Visit], Awaitable[Belongings]]
+    """What may be seen and done in a visit."""
     clock: Callable[[], float] = time.time
     home: str = ""
     rules: AgentsPage | None = None
     """The page of agents and rules; None: nobody reads them."""
+    _streams: Counter[str] = field(default_factory=Counter[str])
+    """How many are open, by the visit's name."""
 
     def routes(self) -> list[Route]:
         """Below the door."""
@@ -71,10 +80,7 @@ class Pages:
 
     def inbox_of(self, visit: Visit) -> Inbox:
         """The prompts of whoever came in."""
-        return Inbox(store=self.store, whose=partial(self._of, visit), home=self.home, clock=self.clock)
-
-    async def _of(self, visit: Visit) -> Belongings:
-        return await belongings_of(visit.principal, self.store)
+        return Inbox(store=self.store, whose=partial(self.whose, visit), home=self.home, clock=self.clock)
 
     # ---- pages ----------------------------------------------------------------------------------
 
@@ -89,7 +95,7 @@ class Pages:
     async def answer(self, request: Request, visit: Visit, sent: Sent) -> Response:
         """A person's answer; the browser is led to what has become of the prompt."""
         prompt_id: str = request.path_params["prompt_id"]
-        mine = await self._of(visit)
+        mine = await self.whose(visit)
         prompt = await mine.prompt(prompt_id)
         if prompt is None:
             await self.answering.refuse("there is no such prompt", at=self.clock(), ref=prompt_id, by=mine.by)
@@ -102,12 +108,12 @@ class Pages:
     async def show_sessions(self, request: Request, visit: Visit) -> Response:
         """Who works."""
         finished = "all" in request.query_params
-        body = await sessions_page(await self._of(visit), self.entrance.door, finished=finished, now=self.clock())
+        body = await sessions_page(await self.whose(visit), self.entrance.door, finished=finished, now=self.clock())
         return self.entrance.frame(visit).page("Sessions", "sessions", *body)
 
     async def show_session(self, request: Request, visit: Visit) -> Response:
         """One transcript."""
-        body = await session_page(await self._of(visit), self.entrance.door, request.path_params["session_id"])
+        body = await session_page(await self.whose(visit), self.entrance.door, request.path_params["session_id"])
         if body is None:
             return self.entrance.frame(visit).page("No such session", "sessions", el("h1", None, "No such session"), status=404)
         return self.entrance.frame(visit).page("Session", "sessions", *body)
@@ -118,32 +124,32 @@ class Pages:
 
     async def revoke(self, request: Request, visit: Visit, _sent: Sent) -> Response:
         """Take a ruling back."""
-        if not await revoke(await self._of(visit), request.path_params["ruling_id"], now=self.clock()):
+        if not await revoke(await self.whose(visit), request.path_params["ruling_id"], now=self.clock()):
             return await self._rulings_page(visit, note="It did not stand any more; nothing was changed.", status=409)
         return RedirectResponse(f"/{self.entrance.door}/rulings", 303)
 
     async def _rulings_page(self, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
-        body = await rulings_page(await self._of(visit), self.entrance.door, visit.form_key, now=self.clock(), note=note)
+        body = await rulings_page(await self.whose(visit), self.entrance.door, visit.form_key, now=self.clock(), note=note)
         return self.entrance.frame(visit).page("Rulings", "rulings", *body, status=status)
 
     async def show_audit(self, request: Request, visit: Visit) -> Response:
         """What happened, through filters."""
-        body = await audit_page(await self._of(visit), self.entrance.door, search_of(request.query_params, now=self.clock()))
+        body = await audit_page(await self.whose(visit), self.entrance.door, search_of(request.query_params, now=self.clock()))
         return self.entrance.frame(visit).page("Audit", "audit", *body)
 
     async def export_audit(self, request: Request, visit: Visit) -> Response:
         """All of what happened that the filters select, as a file."""
-        return download(await self._of(visit), request.query_params, now=self.clock())
+        return download(await self.whose(visit), request.query_params, now=self.clock())
 
     async def show_agents(self, request: Request, visit: Visit) -> Response:
         """Who there is, and what would happen."""
         if self.rules is None:
             return self.entrance.frame(visit).page("No such page", "agents", el("h1", None, "Nobody reads agents here"), status=404)
-        body = await self.rules.body(await self._of(visit), request.query_params)
+        body = await self.rules.body(await self.whose(visit), request.query_params)
         return self.entrance.frame(visit).page("Agents", "agents", *body)
 
     async def _prompt_page(self, prompt_id: str, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
-        prompt = await (await self._of(visit)).prompt(prompt_id)
+        prompt = await (await self.whose(visit)).prompt(prompt_id)
         back = el("p", None, el("a", {"href": f"/{self.entrance.door}/"}, "Back to the inbox"))
         if prompt is None:
             return self.entrance.frame(visit).page("No such prompt", "", el("h1", None, "No such prompt"), back, status=404)
@@ -156,10 +162,24 @@ class Pages:
         if visit is None:
             return self.entrance.stranger(request)
 
+        if self._streams[visit.name] >= MOST_STREAMS:
+            return self.entrance.away("Too many windows of this browser are live. Close one.", 429)
+
         async def still_in() -> bool:
             return await self.entrance.visit(request, renews=False) is not None
 
-        return StreamingResponse(self.inbox_of(visit).happenings(still_in), media_type="text/event-stream")
+        async def told() -> AsyncGenerator[str]:
+            self._streams[visit.name] += 1
+            try:
+                async with aclosing(self.inbox_of(visit).happenings(still_in)) as happenings:
+                    async for one in happenings:
+                        yield one
+            finally:
+                self._streams[visit.name] -= 1
+                if not self._streams[visit.name]:
+                    del self._streams[visit.name]
+
+        return StreamingResponse(told(), media_type="text/event-stream")
 
 
 async def file(request: Request) -> Response:

@@ -25,6 +25,9 @@ EXAMPLE = "https://remit.example.org/mcp"
 PATH = "/mcp"
 """What the address of every gateway ends in."""
 
+CONSOLE = "/console"
+"""What stands in its place in the console's address."""
+
 _SCOPE = re.compile(r"[\x21\x23-\x5B\x5D-\x7E]{1,128}")
 """RFC 6749, 3.3: it stands in quotes in a header."""
 
@@ -132,6 +135,26 @@ class Tls(Block):
     private_key: Annotated[str, Field(min_length=1)] = key(..., "A PEM file.", example="/etc/remit/tls.key")
 
 
+class TeamConsole(Block):
+    """The console at the gateway: how people sign in to it. With an API key they can in any case."""
+
+    client_id: Annotated[str, Field(min_length=1, max_length=512)] | None = key(
+        None, "What the issuer calls the console; absent: people come in with API keys alone.", example="remit-console"
+    )
+    client_secret_file: Annotated[str, Field(min_length=1)] | None = key(
+        None, "A file that holds its secret, and nothing else; absent: a public client.", example="/etc/remit/console-secret"
+    )
+    issuer: Address | None = key(None, "Which of `issuers` people sign in at; absent: the only one.", example="https://login.example.org")
+    scopes: list[Scope] = key(["openid"], "What is asked for; `openid` always is.", example=["openid", "profile", "groups"])
+
+    @model_validator(mode="after")
+    def _whose(self) -> "TeamConsole":
+        said = self.model_fields_set & {"client_secret_file", "issuer", "scopes"}
+        if self.client_id is None and said:
+            raise ValueError("says how people sign in at an issuer, but not as what; add `client_id`")
+        return self
+
+
 class HttpLimits(Block):
     """What a request may be. Bytes, seconds and counts."""
 
@@ -163,6 +186,9 @@ class Gateway(Block):
     )
     tls: Tls | None = key(
         None, "The gateway's own certificate.", example={"certificate": "/etc/remit/tls.pem", "private_key": "/etc/remit/tls.key"}
+    )
+    console: TeamConsole | None = key(
+        None, "The console, beside `url`: /console in the place of /mcp. Absent: there is none.", example={"client_id": "remit-console"}
     )
     trusted_proxies: list[Annotated[str, AfterValidator(_network)]] = key(
         [], "Proxies in front that end TLS and say where a request comes from. No other address is served then.", example=["10.0.0.7"]
@@ -201,6 +227,19 @@ class Gateway(Block):
         return self
 
     @property
+    def console_issuer(self) -> Issuer | None:
+        """Where people sign in to the console; None: with API keys alone."""
+        if self.console is None or self.console.client_id is None:
+            return None
+        named = self.console.issuer
+        return next((one for one in self.issuers if named is None or one.issuer == named), None)
+
+    @property
+    def console_url(self) -> str | None:
+        """Where the console is, without a slash at the end; None: nowhere."""
+        return None if self.console is None or self.url is None else f"{self.url.removesuffix(PATH)}{CONSOLE}"
+
+    @property
     def selectors(self) -> tuple[Who, ...]:
         """Everybody of whom these settings say something."""
         return tuple(who for _, whos in self.said_of for who in whos)
@@ -230,7 +269,7 @@ def gateway_faults(gateway: Gateway | None, origins: Mapping[str, str]) -> tuple
         file, _, line = place.rpartition(":")
         return Fault(file=file or place, line=int(line) if file else None, problem=problem, remedy=remedy)
 
-    faults = [fault(*said) for said in (*_without_issuer(gateway), *_without_workspace(gateway))]
+    faults = [fault(*said) for said in (*_without_issuer(gateway), *_without_workspace(gateway), *_nowhere_to_sign_in(gateway))]
     if gateway.url is None:
         faults.append(fault("gateway", "`gateway` names no `url`", f"add the address that clients are given: `url: {EXAMPLE}`"))
     return tuple(faults)
@@ -257,3 +296,15 @@ def _without_workspace(gateway: Gateway) -> Iterator[tuple[str, str, str]]:
             if name not in gateway.workspaces and name != DEFAULT_WORKSPACE:
                 served = ", ".join((DEFAULT_WORKSPACE, *gateway.workspaces))
                 yield place, f"`{place}` names the workspace `{name}`, which is not served", f"write one of {served}, or add it"
+
+
+def _nowhere_to_sign_in(gateway: Gateway) -> Iterator[tuple[str, str, str]]:
+    """A console whose people are sent to nobody, or to nobody in particular."""
+    console, names = gateway.console, [one.issuer for one in gateway.issuers]
+    if console is None or console.client_id is None:
+        return
+    place = "gateway.console"
+    if console.issuer is not None and console.issuer not in names:
+        yield place, f"`{place}.issuer` is {console.issuer}, which is none of `gateway.issuers`", "add it there, or write another"
+    elif console.issuer is None and len(names) != 1:
+        yield place, f"`{place}` does not say at which issuer people sign in", "add `issuer: …`, one of `gateway.issuers`"
