@@ -153,7 +153,7 @@ async def running(
             web=web_of(rules, environment),
             tools=settings.tools,
             herald=announcer_of(settings, _ground(store, settings, environment, places, redaction, clock)),
-            ways=Ways(channels=settings.channels, console=partial(console_address, places.state)),
+            ways=_ways(settings, places),
             arguments_told=_told(rules, redaction),
             telemetry=telemetry,
         )
@@ -182,6 +182,13 @@ def _secrets(settings: Settings, environment: Mapping[str, str]) -> tuple[str, .
     return secrets_of(environment, *(environment.get(name) for name in named if name))
 
 
+def _ways(settings: Settings, places: Places) -> Ways:
+    """By what people answer: in this machine's own console those who sit at it, in the gateway's everybody else."""
+    gateway = settings.gateway if "console" in settings.channels else None
+    team = None if gateway is None else gateway.console_url
+    return Ways(channels=settings.channels, console=partial(console_address, places.state), team=team)
+
+
 def _ground(
     store: Store, settings: Settings, environment: Mapping[str, str], places: Places, redaction: Redaction, clock: Callable[[], float]
 ) -> Ground:
@@ -191,7 +198,7 @@ def _ground(
         environment=environment,
         redacted=partial(redaction.text, longest=LONGEST_STRING),
         within=limits_of(settings),
-        console=partial(console_address, places.state),
+        console=_ways(settings, places).address,
         clock=clock,
     )
 

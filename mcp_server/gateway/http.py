@@ -10,11 +10,11 @@ from mcp.server.lowlevel.server import Server
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.gateway.application import gateway_app
 from mcp_server.gateway.authority import Authority
+from mcp_server.gateway.coming_in import console_of
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.jose import prepare
 from mcp_server.gateway.keys import KeyHolders
 from mcp_server.gateway.patience import patient
-from mcp_server.gateway.team_console import team_console
 from mcp_server.protocol.http import DRAIN_SECONDS, address_of, listen_at, serve_app
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
@@ -68,7 +68,7 @@ async def serve_gateway(
     try:
         keys = KeyHolders(store, time.time, gateway.scopes.required)
         authority = Authority(gateway, fetcher, keys, steady=time.monotonic, clock=time.time)
-        console = None if pages is None else team_console(gateway, pages, authority, keys, fetcher, home=home)
+        console = None if pages is None else console_of(gateway, pages, authority, keys, fetcher, home=home)
         app = gateway_app(server, gateway, authority, console=console)
         config = uvicorn.Config(
             app,

@@ -21,21 +21,27 @@ class Ways:
 
     channels: tuple[ChannelName, ...] = CHANNELS
     console: Callable[[], str | None] = _none_open
-    """The bare address of a console that is open at this moment, as `http://127.0.0.1:PORT`."""
+    """The bare address of this machine's own console, if one is open at this moment, as `http://127.0.0.1:PORT`."""
+    team: str | None = None
+    """The address of a gateway's console, for everybody but this machine's user. It is open as long as the server is."""
 
     def page_of(self, prompt: Prompt) -> str | None:
         """Where a prompt is shown in a console that is open now, to a browser that has signed in there. It opens nothing by itself.
-        None: settings leave that way out, no console is open, or the prompt is somebody else's than the console's.
+        None: settings leave that way out, or no console that would show it is open.
         """
         address = self._leads_to(prompt.principal)
         return None if address is None else f"{address}/prompts/{prompt.id}"
 
     def leads(self, principal: str) -> bool:
-        """Is there such a page now, for a prompt of that principal? The console shows the prompts of this machine's user alone."""
+        """Is there such a page now, for a prompt of that principal?"""
         return self._leads_to(principal) is not None
 
+    def address(self, principal: str) -> str | None:
+        """Of the console that shows that principal's prompts, to whoever has signed in there as its person. None: none is open."""
+        return self.console() if principal == LOCAL.key else self.team
+
     def _leads_to(self, principal: str) -> str | None:
-        return self.console() if principal == LOCAL.key and {"url", "console"} <= set(self.channels) else None
+        return self.address(principal) if {"url", "console"} <= set(self.channels) else None
 
     def to_answer(self, prompt: Prompt) -> str:
         """What a person does about a prompt where nothing in their client reaches them."""
@@ -50,11 +56,16 @@ class Ways:
                 page = self.page_of(prompt)
                 return "" if page is None else f"{page} in a browser that has signed in to the console"
             case "console":
-                return "`remit console`" if prompt.principal == LOCAL.key else ""
+                return self._in_console(prompt)
             case "terminal":
                 return f"`remit approvals approve {prompt.id}`, `remit approvals watch`" if prompt.principal == LOCAL.key else ""
             case _:
                 assert_never(name)
+
+    def _in_console(self, prompt: Prompt) -> str:
+        if prompt.principal == LOCAL.key:
+            return "`remit console`"
+        return f"the console at {self.team}" if self.team is not None and "url" not in self.channels else ""
 
     def line(self, prompt: Prompt) -> str:
         """One open prompt in a line, with what leads a person to it."""
@@ -66,11 +77,18 @@ class Ways:
 
     def named(self, principal: str) -> tuple[str, ...]:
         """Every one, for whoever wants to know how that principal's person can be asked."""
-        return tuple(_NAMES[name] for name in self.channels if name in _NAMES and (principal == LOCAL.key or name not in _LOCAL))
+        if principal == LOCAL.key:
+            return tuple(_NAMES[name] for name in self.channels if name in _NAMES)
+        ways = {**{name: _NAMES[name] for name in _ANYBODYS}, **({} if self.team is None else self._team_names(self.team))}
+        return tuple(ways[name] for name in self.channels if name in ways)
+
+    def _team_names(self, team: str) -> dict[ChannelName, str]:
+        link = "a link to the console, where the client can show one"
+        return {**({"url": link} if "console" in self.channels else {}), "console": f"{team}, in a browser"}
 
 
-_LOCAL = ("url", "console", "terminal")
-"""Those that lead to this machine's user alone."""
+_ANYBODYS: tuple[ChannelName, ...] = ("elicitation", "app")
+"""Those that lead to whoever's client it is. The others lead to this machine's user, or to a gateway's console."""
 
 _NAMES: dict[ChannelName, str] = {
     "elicitation": "the client's own form, where it can show one",

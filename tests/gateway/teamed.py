@@ -1,6 +1,7 @@
 """A gateway's console on a real socket, before a real authorization server: what browsers of several people do there."""
 
 import re
+import time
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,10 +16,10 @@ from starlette.applications import Starlette
 
 from mcp_server.gateway.application import console_at
 from mcp_server.gateway.authority import Authority
+from mcp_server.gateway.coming_in import console_of
 from mcp_server.gateway.door import Hosts
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.keys import KeyHolders, digest_of, new_key
-from mcp_server.gateway.team_console import team_console
 from mcp_server.protocol.http import listen
 from mcp_server.records import AuditEvent, Prompt
 from mcp_server.settings.gateway import Gateway
@@ -133,7 +134,7 @@ class Team:
 
 
 @asynccontextmanager
-async def teamed(folder: Path, *, public: bool = False, wall: float, **gateway: Any) -> AsyncGenerator[Team]:
+async def teamed(folder: Path, *, public: bool = False, **gateway: Any) -> AsyncGenerator[Team]:
     """Serve the console on the store in a folder. `public`: without a secret at the issuer."""
     secret = None if public else mint("sec")
     async with signing_in() as issuer:
@@ -145,7 +146,7 @@ async def teamed(folder: Path, *, public: bool = False, wall: float, **gateway: 
                 (folder / "client-secret").write_text(f"{secret}\n")
                 said["client_secret_file"] = str(folder / "client-secret")
             settings = {"url": f"{origin}/mcp", "issuers": [{"issuer": issuer.url}], "console": said, **gateway}
-            async with _served(Gateway.model_validate(settings), folder, sock, wall) as (store, clocks):
+            async with _served(Gateway.model_validate(settings), folder, sock) as (store, clocks):
                 team = Team(
                     url=f"{origin}/console",
                     store=store,
@@ -160,13 +161,13 @@ async def teamed(folder: Path, *, public: bool = False, wall: float, **gateway: 
 
 
 @asynccontextmanager
-async def _served(gateway: Gateway, folder: Path, sock: Any, wall: float) -> AsyncGenerator[tuple[Store, tuple[list[float], list[float]]]]:
-    clocks = ([wall], [1000.0])
+async def _served(gateway: Gateway, folder: Path, sock: Any) -> AsyncGenerator[tuple[Store, tuple[list[float], list[float]]]]:
+    clocks = ([time.time()], [1000.0])
     store, fetcher = open_store(folder / "remit.db"), Fetcher()
     try:
         keys = KeyHolders(store, lambda: clocks[0][0], [])
         authority = Authority(gateway, fetcher, keys, steady=lambda: clocks[1][0], clock=lambda: clocks[0][0])
-        console = team_console(
+        console = console_of(
             gateway, store, authority, keys, fetcher, home="/home/x", steady=lambda: clocks[1][0], clock=lambda: clocks[0][0]
         )
         assert console is not None

@@ -1,8 +1,5 @@
 """Signing in to a gateway's console, at an issuer and with an API key; and all that must not let anybody in."""
 
-import time
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -15,13 +12,7 @@ from mcp_server.gateway.issuers import PAUSE
 from mcp_server.gateway.sign_in import LONGEST_SECONDS, SILENT_SECONDS
 from tests.authorization.walking import walked
 from tests.gateway.browsing import hidden_in, words_of
-from tests.gateway.teamed import BROWSER, CLIENT, VISIT, Team, Window, teamed
-
-
-@asynccontextmanager
-async def served(folder: Path, **said: Any) -> AsyncGenerator[Team]:
-    async with teamed(folder, wall=time.time(), **said) as team:
-        yield team
+from tests.gateway.teamed import BROWSER, CLIENT, VISIT, Window, teamed
 
 
 def given_cookies(answer: httpx2.Response) -> dict[str, str]:
@@ -34,7 +25,7 @@ def given_cookies(answer: httpx2.Response) -> dict[str, str]:
 
 @pytest.mark.parametrize("public", [False, True], ids=["with a secret", "public"])
 async def test_a_person_signs_in_at_the_issuer_and_is_shown_the_page_that_was_wanted(public: bool, tmp_path: Path) -> None:
-    async with served(tmp_path, public=public) as team:
+    async with teamed(tmp_path, public=public) as team:
         window = team.window()
         wanted = await window.get("audit?kind=prompt")
         assert wanted.status_code == 403
@@ -50,13 +41,13 @@ async def test_a_person_signs_in_at_the_issuer_and_is_shown_the_page_that_was_wa
 
 @pytest.mark.parametrize("way", ["client_secret_post", "client_secret_basic"])
 async def test_the_secret_is_shown_in_the_way_that_the_issuer_takes(way: str, tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         team.issuer.metadata = {"token_endpoint_auth_methods_supported": [way]}
         assert await (await team.window_of("ada")).inside()
 
 
 async def test_the_issuer_is_asked_for_a_code_with_everything_that_binds_it_to_this_sign_in(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         said = [parse_qs(urlsplit(await window.sent_away()).query) for _ in range(2)]
         for one in said:
@@ -71,7 +62,7 @@ async def test_the_issuer_is_asked_for_a_code_with_everything_that_binds_it_to_t
 
 
 async def test_a_code_that_came_back_counts_once(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         back = await window.returns(team.issuer.member("ada"))
         cookie = window.client.cookies[BROWSER]
@@ -83,7 +74,7 @@ async def test_a_code_that_came_back_counts_once(tmp_path: Path) -> None:
 
 
 async def test_who_is_led_to_somebody_elses_sign_in_is_not_signed_in_by_it(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         back = await team.window().returns(team.issuer.member("eve"))
         victim = team.window()
         await victim.get("sign-in")
@@ -95,7 +86,7 @@ async def test_who_is_led_to_somebody_elses_sign_in_is_not_signed_in_by_it(tmp_p
 
 
 async def test_a_code_of_another_sign_in_is_refused(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         mine, theirs = team.window(), team.window()
         own = urlsplit(await mine.returns(team.issuer.member("ada")))
         stolen = parse_qs(urlsplit(await theirs.returns(team.issuer.member("grace"))).query)["code"][0]
@@ -120,7 +111,7 @@ async def test_a_code_of_another_sign_in_is_refused(tmp_path: Path) -> None:
     ids=str,
 )
 async def test_an_answer_that_was_changed_on_its_way_signs_nobody_in(changed: dict[str, str | None], tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         said = parse_qs(urlsplit(await window.returns(team.issuer.member("ada"))).query)
         whole = {**{name: values[0] for name, values in said.items()}, **changed}
@@ -135,14 +126,14 @@ async def test_an_answer_that_was_changed_on_its_way_signs_nobody_in(changed: di
 
 
 async def test_a_parameter_that_comes_twice_counts_as_none(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         back = await window.returns(team.issuer.member("ada"))
         assert (await window.client.get(f"{back}&state=other")).status_code == 403
 
 
 async def test_who_says_no_at_the_issuer_reads_so(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         state = parse_qs(urlsplit(await window.sent_away()).query)["state"][0]
         answer = await window.get(f"callback?{urlencode({'error': 'access_denied', 'state': state, 'iss': team.issuer.url})}")
@@ -151,7 +142,7 @@ async def test_who_says_no_at_the_issuer_reads_so(tmp_path: Path) -> None:
 
 
 async def test_a_sign_in_that_takes_too_long_is_over(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         back = await window.returns(team.issuer.member("ada"))
         team.wall[0] += ATTEMPT_SECONDS + 1
@@ -159,7 +150,7 @@ async def test_a_sign_in_that_takes_too_long_is_over(tmp_path: Path) -> None:
 
 
 async def test_an_issuer_that_is_away_is_told_of_in_words_and_not_hammered(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         team.issuer.broken = True
         window = team.window()
         for _ in range(5):
@@ -185,7 +176,7 @@ async def test_an_issuer_that_is_away_is_told_of_in_words_and_not_hammered(tmp_p
     ids=str,
 )
 async def test_metadata_that_leads_astray_is_not_believed(metadata: dict[str, Any], tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         team.issuer.metadata = metadata
         assert (await team.window().get("sign-in/start")).status_code == 503
 
@@ -207,7 +198,7 @@ async def test_metadata_that_leads_astray_is_not_believed(metadata: dict[str, An
     ],
 )
 async def test_nobody_is_led_out_of_the_console(wanted: str, tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         back = await walked(
             (await window.get(f"sign-in/start?{urlencode({'next': wanted})}")).headers["location"], team.issuer.member("ada")
@@ -219,7 +210,7 @@ async def test_nobody_is_led_out_of_the_console(wanted: str, tmp_path: Path) -> 
 
 
 async def test_somebody_without_any_part_in_the_gateway_is_not_let_in(tmp_path: Path) -> None:
-    async with served(tmp_path, roles={"member": [{"claims": {"groups": "staff"}}], "auditor": [{"subject": "carol"}]}) as team:
+    async with teamed(tmp_path, roles={"member": [{"claims": {"groups": "staff"}}], "auditor": [{"subject": "carol"}]}) as team:
         for name, claims, inside in (("ada", {"groups": ["staff"]}, True), ("eve", {"groups": ["guests"]}, False), ("carol", {}, True)):
             window = team.window()
             answer = await window.client.get(await window.returns(team.issuer.member(name, **claims)))
@@ -231,7 +222,7 @@ async def test_somebody_without_any_part_in_the_gateway_is_not_let_in(tmp_path: 
 
 
 async def test_a_machines_key_opens_what_is_the_machines(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         key = await team.key("nightly-build")
         answer = await window.enter_by(key, "%2Fconsole%2Frulings")
@@ -242,7 +233,7 @@ async def test_a_machines_key_opens_what_is_the_machines(tmp_path: Path) -> None
 
 
 async def test_without_an_issuer_only_keys_are_asked_for(tmp_path: Path) -> None:
-    async with served(tmp_path, issuers=[], console={}) as team:
+    async with teamed(tmp_path, issuers=[], console={}) as team:
         window = team.window()
         page = await window.get()
         assert "Sign in at" not in page.text
@@ -252,7 +243,7 @@ async def test_without_an_issuer_only_keys_are_asked_for(tmp_path: Path) -> None
 
 
 async def test_a_key_that_does_not_count_is_refused_in_one_wording_and_not_tried_without_end(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         good, revoked = await team.key("robot"), await team.key("old")
         await team.store.revoke_api_key((await team.store.api_keys())[1].id, now=team.wall[0])
         said = set[str]()
@@ -268,7 +259,7 @@ async def test_a_key_that_does_not_count_is_refused_in_one_wording_and_not_tried
 
 
 async def test_a_visit_ends_with_its_key(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         await window.enter_by(await team.key("robot"))
         assert await window.inside()
@@ -277,7 +268,7 @@ async def test_a_visit_ends_with_its_key(tmp_path: Path) -> None:
 
 
 async def test_a_page_elsewhere_signs_nobody_in_with_a_key_of_its_own(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         key, window, attacker = await team.key("eves"), team.window(), team.window()
         fields = hidden_in((await attacker.get("sign-in")).text)
         own = hidden_in((await window.get("sign-in")).text)
@@ -302,7 +293,7 @@ async def test_a_page_elsewhere_signs_nobody_in_with_a_key_of_its_own(tmp_path: 
 
 
 async def test_the_cookies_are_out_of_reach_of_scripts_and_of_other_sites(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = team.window()
         page = await window.get("sign-in")
         answer = await window.client.get(await window.returns(team.issuer.member("ada")))
@@ -315,7 +306,7 @@ async def test_the_cookies_are_out_of_reach_of_scripts_and_of_other_sites(tmp_pa
 
 
 async def test_over_tls_they_are_cookies_that_no_other_host_can_have_set(tmp_path: Path) -> None:
-    async with served(tmp_path, url="https://remit.example.org/mcp") as team:
+    async with teamed(tmp_path, url="https://remit.example.org/mcp") as team:
         page = await team.window().get("sign-in", host="remit.example.org")
         assert page.status_code == 200
         (cookie,) = given_cookies(page).values()
@@ -334,7 +325,7 @@ async def test_over_tls_they_are_cookies_that_no_other_host_can_have_set(tmp_pat
 
 
 async def test_a_cookie_that_somebody_planted_is_not_taken_over(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         planted = await team.window_of("eve")
         known = planted.client.cookies[VISIT]
         for value in (known, "made-up"):
@@ -347,7 +338,7 @@ async def test_a_cookie_that_somebody_planted_is_not_taken_over(tmp_path: Path) 
 
 
 async def test_a_visit_ends_after_an_hour_of_silence_and_after_a_day_of_work_in_any_case(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         quiet, busy = await team.window_of("ada"), await team.window_of("grace")
         team.wall[0] += SILENT_SECONDS - 1
         assert await busy.inside()
@@ -361,7 +352,7 @@ async def test_a_visit_ends_after_an_hour_of_silence_and_after_a_day_of_work_in_
 
 
 async def test_neither_a_stream_nor_what_a_script_loads_because_of_it_keeps_a_visit_alive(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = await team.window_of("ada")
         async with window.client.stream("GET", f"{team.url}/events") as stream:
             lines = stream.aiter_lines()
@@ -375,7 +366,7 @@ async def test_neither_a_stream_nor_what_a_script_loads_because_of_it_keeps_a_vi
 
 
 async def test_signing_out_ends_the_visit_and_only_its_own(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         one, other = await team.window_of("ada"), await team.window_of("ada")
         cookie = one.client.cookies[VISIT]
         assert (await one.post("sign-out", {"key": "made-up"})).status_code == 403
@@ -390,7 +381,7 @@ async def test_signing_out_ends_the_visit_and_only_its_own(tmp_path: Path) -> No
 
 
 async def test_every_answer_forbids_frames_stores_and_scripts_of_others(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         inside, outside = await team.window_of("ada"), team.window()
         pages = ("", "sessions", "sign-in", "callback", "nowhere", "static/console.css", "static/nothing", "events/x")
         answers = [await one.get(page) for one in (inside, outside) for page in pages]
@@ -406,7 +397,7 @@ async def test_every_answer_forbids_frames_stores_and_scripts_of_others(tmp_path
 
 
 async def test_the_address_without_its_slash_leads_to_the_console_by_a_path_alone(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         answer = await team.window().client.get(team.url)
         assert (answer.status_code, answer.headers["location"]) == (308, "/console/")
 
@@ -427,7 +418,7 @@ def test_a_flood_of_sign_ins_is_bounded_and_does_not_drive_out_those_of_other_ad
 
 
 async def test_too_many_streams_of_one_browser_are_refused(tmp_path: Path) -> None:
-    async with served(tmp_path) as team:
+    async with teamed(tmp_path) as team:
         window = await team.window_of("ada")
         assert await _streams(window, 20) == 429
         assert await window.inside()

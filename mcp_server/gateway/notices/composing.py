@@ -23,7 +23,8 @@ class Ground:
     environment: Mapping[str, str]
     redacted: Callable[[str], str]
     within: Limits
-    console: Callable[[], str | None]
+    console: Callable[[str], str | None]
+    """Of a principal: where their prompts are shown now."""
     clock: Callable[[], float] = time.time
 
 

@@ -39,7 +39,7 @@ class Notice:
     channel: str
     """Through which it was answered; empty: it was not."""
     console: str | None
-    """The address of a console that is open now; it opens nothing by itself."""
+    """The address of a console that is open now and shows it; it opens nothing by itself."""
 
     @property
     def who(self) -> str:
@@ -72,7 +72,8 @@ class Notices:
     """A text without secrets."""
     unshown_seconds: float
     """How long a prompt that nobody was shown stays open."""
-    console: Callable[[], str | None] = field(default=lambda: None)
+    console: Callable[[str], str | None] = field(default=lambda _: None)
+    """Of a principal: where their prompts are shown now."""
 
     def __call__(self, prompt: Prompt) -> Notice:
         """The prompt's, as it stands."""
@@ -91,7 +92,7 @@ class Notices:
             state=prompt.state,
             choice=None if answer is None else answer.choice,
             channel="" if answer is None else answer.channel,
-            console=self.console(),
+            console=self.console(prompt.principal),
         )
 
 

@@ -16,7 +16,7 @@ def asks(name: str = "prm_one", *wants: str, **fields: Any) -> Prompt:
 
 
 def noticed(prompt: Prompt, *, console: str | None = None, secrets: tuple[str, ...] = ()) -> Notice:
-    return Notices(redacted=Redaction(secrets=secrets).text, unshown_seconds=1000.0, console=lambda: console)(prompt)
+    return Notices(redacted=Redaction(secrets=secrets).text, unshown_seconds=1000.0, console=lambda _: console)(prompt)
 
 
 def opened(name: str = "prm_one", **fields: Any) -> Notice:
