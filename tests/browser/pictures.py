@@ -10,8 +10,10 @@ from urllib.parse import urlencode
 import anyio
 from playwright.async_api import Page
 
+from mcp_server.store.ids import mint
 from tests.browser.scene import Stage, staged
 from tests.browser.windows import DESK, PHONE, Scheme, Windows, chromium_program, started
+from tests.gateway.teamed import teamed
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
@@ -58,6 +60,21 @@ async def take(picture: Picture, stage: Stage, page: Page) -> bytes:
     return await page.screenshot(type="png", animations="disabled", caret="hide")
 
 
+SIGN_IN = "console-sign-in"
+"""The page at which people of a gateway sign in: it stands in front of the others, and in no room."""
+
+SIGN_IN_SIZE = (1000, 520)
+
+
+async def take_sign_in(folder: Path, page: Page) -> bytes:
+    """That page as PNG, in any window."""
+    async with teamed(folder, issuers=[{"issuer": "https://login.example.org"}]) as team:
+        await page.set_viewport_size({"width": SIGN_IN_SIZE[0], "height": SIGN_IN_SIZE[1]})
+        await page.emulate_media(color_scheme="light")
+        await page.goto(f"{team.url}/prompts/{mint('prm')}")
+        return await page.screenshot(type="png", animations="disabled", caret="hide")
+
+
 async def write() -> None:
     """All of them into their folder."""
     program = chromium_program()
@@ -70,6 +87,7 @@ async def write() -> None:
             page = await windows.enter(stage.served)
             for picture in PICTURES:
                 (IMAGES / f"{picture.name}.png").write_bytes(await take(picture, stage, page))
+            (IMAGES / f"{SIGN_IN}.png").write_bytes(await take_sign_in(Path(folder), page))
             await windows.close()
 
 

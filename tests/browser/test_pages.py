@@ -6,9 +6,10 @@ from collections.abc import AsyncGenerator, Callable
 from pathlib import Path
 
 import pytest
+from playwright.async_api import expect
 
 from mcp_server.gateway.frame import ROOMS
-from tests.browser.pictures import IMAGES, MOST_BYTES, PICTURES, take
+from tests.browser.pictures import IMAGES, MOST_BYTES, PICTURES, SIGN_IN, SIGN_IN_SIZE, take, take_sign_in
 from tests.browser.scene import Stage, staged
 from tests.browser.windows import DESK, PHONE, Scheme, Windows, barriers, needs_axe
 
@@ -90,7 +91,15 @@ async def test_a_picture_is_taken_of_each_page_and_stands_in_the_documents(windo
             assert 5000 < len(image) < MOST_BYTES, picture.name
 
 
+async def test_a_picture_is_taken_of_the_sign_in(windows: Windows, tmp_path: Path) -> None:
+    page = await windows.blank()
+    for image in (await take_sign_in(tmp_path, page), (IMAGES / f"{SIGN_IN}.png").read_bytes()):
+        assert struct.unpack(">II", image[16:24]) == SIGN_IN_SIZE
+        assert 5000 < len(image) < MOST_BYTES
+    await expect(page.get_by_role("link", name="Sign in at login.example.org")).to_be_visible()
+
+
 def test_every_page_has_its_picture_and_every_picture_that_is_shown_is_there() -> None:
     assert {room for room, _ in ROOMS} == {picture.room for picture in PICTURES}
     shown = {name for page in (ROOT / "docs").glob("*.md") for name in re.findall(r"\]\(images/([\w-]+)\.png\)", page.read_text("utf-8"))}
-    assert shown == {picture.name for picture in PICTURES} == {file.stem for file in IMAGES.iterdir()}
+    assert shown == {SIGN_IN, *(picture.name for picture in PICTURES)} == {file.stem for file in IMAGES.iterdir()}
