@@ -29,7 +29,7 @@ help:
 	@echo 'make lint       ruff and pyright'
 	@echo 'make check      what continuous integration runs: lint, then test, nothing skipped'
 	@echo 'make conformance the official suite against the server, into docs/conformance.md'
-	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell and RUNS=400 servers that die, into docs/campaigns.md'
+	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell, RUNS=400 servers that die and 10,000 visits, into docs/campaigns.md'
 	@echo 'make bench      what Remit costs beside its peers, into docs/benchmarks.md'
 	@echo 'make format     put the layout of the code right'
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
@@ -65,6 +65,7 @@ check:
 campaign: $(VENV)/.dev
 	@$(BIN)/python -m tests.shell.test_differential 20000
 	@$(BIN)/python -m tests.faults $(RUNS)
+	@$(BIN)/python -m tests.crowds 10000
 	@REMIT_CAMPAIGN=$(FACTOR) $(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
 bench: $(VENV)/.dev

@@ -47,7 +47,7 @@ from mcp_server.sessions.models.provider import ProviderBackend
 from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.models.telling import Telling
 from mcp_server.sessions.promise_desk import PromiseDesk
-from mcp_server.sessions.retention import Keeping, prune
+from mcp_server.sessions.retention import DAY, Keeping, prune
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
 from mcp_server.sessions.sealing import Sealer
 from mcp_server.sessions.sight import StoreSight
@@ -217,9 +217,16 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     group.start_soon(parts.promised.watch)
     group.start_soon(parts.looks.run)
     group.start_soon(Sealer(parts.deployment.store, parts.deployment.steady).run)
-    parts.supervisor.aside(parts.tidy)
+    group.start_soon(_tidying, parts)
     if parts.deployment.enclosing is not None:
         group.start_soon(_prepare, parts.deployment.enclosing)
+
+
+async def _tidying(parts: Running) -> None:
+    """At once, and then every day: a gateway runs for months."""
+    while True:
+        parts.supervisor.aside(parts.tidy)
+        await anyio.sleep(DAY)
 
 
 async def _prepare(enclosing: Enclosing) -> None:

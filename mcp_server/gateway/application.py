@@ -26,7 +26,13 @@ METADATA_HEADERS = {"cache-control": "max-age=3600", "access-control-allow-origi
 
 
 def gateway_app(
-    server: Server[Line], gateway: Gateway, authority: Verifies, *, console: ASGIApp | None = None, look: float = LOOK
+    server: Server[Line],
+    gateway: Gateway,
+    authority: Verifies,
+    *,
+    console: ASGIApp | None = None,
+    look: float = LOOK,
+    idle: float = IDLE_SECONDS,
 ) -> ASGIApp:
     """The application. Its lifespan is the SDK's own.
 
@@ -36,13 +42,14 @@ def gateway_app(
         authority: Says whose a token is.
         console: The pages for people, where settings want them.
         look: Seconds between two looks whether an open stream's token still counts.
+        idle: Seconds without a word after which a connection up to 2025-11-25 is ended.
     """
     url = gateway.url or ""
     path = urlsplit(url).path
     inner = server.streamable_http_app(
         streamable_http_path=path,
         max_request_body_size=gateway.limits.body_bytes,
-        session_idle_timeout=IDLE_SECONDS,
+        session_idle_timeout=idle,
         max_sessions=gateway.limits.sessions,
         # Judged at the door, for every path alike.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),

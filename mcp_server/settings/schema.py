@@ -132,13 +132,15 @@ class Retention(Block):
     """How long what has ended is kept, and for how long the audit."""
 
     days: Annotated[int, Field(ge=0, le=3650)] = key(
-        90, "Trees of which nothing was heard for so long are removed when a server starts; 0: never.", example=30
+        90, "Trees of which nothing was heard for so long are removed when a server starts and every day; 0: never.", example=30
     )
     megabytes: Annotated[int, Field(ge=0)] = key(
         0, "Where the store is larger, trees silent longest go first, but none of the last day; 0: any size.", example=2000
     )
     audit_days: Annotated[int, Field(ge=0, le=36500)] = key(
-        0, "Events of the audit that are older are removed when a server starts, in whole signed segments; 0: none ever.", example=365
+        0,
+        "Events of the audit that are older are removed when a server starts and every day, in whole signed segments; 0: none ever.",
+        example=365,
     )
 
 

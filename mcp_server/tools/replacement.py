@@ -11,9 +11,10 @@ import stat
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 import anyio
-from anyio import to_thread
+from anyio import lowlevel, to_thread
 
 from mcp_server.errors import ToolFailure
 from mcp_server.tools.opening import WALKS, Place, look, opened, place_of
@@ -27,7 +28,15 @@ LARGEST = 10 * 1024 * 1024
 LOCK_SECONDS = 10
 """How long a write waits for another write in the same folder."""
 
+QUEUE_SECONDS = 60
+"""How long a write waits for its turn among this process's own in the same folder: many people may write at once."""
+
 _POLL = 0.01
+
+_TURNS: WeakValueDictionary[tuple[object, int, int], anyio.Lock] = WeakValueDictionary()
+"""By loop and folder, for as long as somebody writes there or waits to: each in the order in which they came. The lock between processes
+has no order, and whoever waits for it looks again and again.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +55,12 @@ async def held(resolved: str) -> AsyncGenerator[Place]:
         ToolFailure: Somebody holds it for longer than the bound.
     """
     with place_of(resolved) as place, _lockable(place) as handle:
-        if handle is not None:
+        if handle is None:
+            yield place
+            return
+        async with _turn(handle):
             await _locked(handle)
-        yield place
+            yield place
 
 
 def current(place: Place) -> Current | None:
@@ -204,6 +216,22 @@ def _lockable(place: Place) -> Generator[int | None]:
         yield handle
     finally:
         os.close(handle)
+
+
+@asynccontextmanager
+async def _turn(handle: int) -> AsyncGenerator[None]:
+    """Alone in this folder, of all writes of this process."""
+    found = os.fstat(handle)
+    key = (lowlevel.current_token(), found.st_dev, found.st_ino)
+    turn = _TURNS.setdefault(key, anyio.Lock())
+    with anyio.move_on_after(QUEUE_SECONDS) as scope:
+        await turn.acquire()
+    if scope.cancelled_caught:
+        raise ToolFailure("too many write in the same folder just now; nothing was written: try again")
+    try:
+        yield
+    finally:
+        turn.release()
 
 
 async def _locked(handle: int) -> None:

@@ -39,6 +39,9 @@ class Gated:
 
     world: World
     url: str
+    """The address that clients are given."""
+    address: str
+    """Where it listens: the same, where there is no proxy in front."""
     log: Path
     """Everything that the process wrote on standard error."""
     process: Process
@@ -57,8 +60,9 @@ def manage(world: World, **said: Any) -> None:
 async def gated(world: World, gateway: Mapping[str, Any], *, port: int | None = None, **managed: Any) -> AsyncGenerator[Gated]:
     """The process, from when it listens until it has ended. `port`: that of an earlier one, which has ended."""
     port = port or free_port()
-    url = f"http://127.0.0.1:{port}/mcp"
-    manage(world, gateway={"url": url, **gateway}, **managed)
+    address = f"http://127.0.0.1:{port}/mcp"
+    url = str(gateway.get("url", address))
+    manage(world, gateway={**gateway, "url": url}, **managed)
     log = world.folder / "gateway.log"
     before = log.stat().st_size if log.exists() else 0
     with log.open("ab") as errors:
@@ -70,7 +74,7 @@ async def gated(world: World, gateway: Mapping[str, Any], *, port: int | None = 
                     while b'"serving"' not in log.read_bytes()[before:]:
                         assert process.returncode is None, log.read_text()
                         await anyio.sleep(LOOK)
-                yield Gated(world=world, url=url, log=log, process=process)
+                yield Gated(world=world, url=url, address=address, log=log, process=process)
             finally:
                 if process.returncode is None:
                     process.terminate()

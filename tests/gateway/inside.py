@@ -1,5 +1,6 @@
 """A whole gateway in this process, on a real port, with clocks that the test holds."""
 
+import asyncio
 import os
 import time
 from collections.abc import AsyncGenerator, Mapping
@@ -11,7 +12,7 @@ import anyio
 import uvicorn
 
 from mcp_server.app import Running, running
-from mcp_server.gateway.application import gateway_app
+from mcp_server.gateway.application import IDLE_SECONDS, gateway_app
 from mcp_server.gateway.authority import Authority
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.keys import KeyHolders, digest_of, new_key
@@ -43,6 +44,16 @@ class Inside:
     """Seconds by which the gateway's clocks are ahead."""
 
     @property
+    def sessions(self) -> int:
+        """Connections of 2025-11-25 that are open."""
+        return len(self.parts.server.session_manager._server_instances)  # pyright: ignore[reportPrivateUsage] - there is no other count of them
+
+    @property
+    def tasks(self) -> int:
+        """All that are under way in this loop."""
+        return len(asyncio.all_tasks())
+
+    @property
     def store(self) -> Store:
         return self.parts.deployment.store
 
@@ -53,14 +64,29 @@ class Inside:
 
 @asynccontextmanager
 async def inside(
-    world: World, gateway: Mapping[str, Any], *, look: float = 0.05, timing: Timing | None = None, **managed: Any
+    world: World,
+    gateway: Mapping[str, Any],
+    *,
+    look: float = 0.05,
+    idle: float = IDLE_SECONDS,
+    timing: Timing | None = None,
+    **managed: Any,
 ) -> AsyncGenerator[Inside]:
-    """From when it listens until it has ended. `look`: seconds between two looks whether an open stream's token still counts."""
+    """From when it listens until it has ended. `look`: seconds between two looks whether an open stream's token still counts; `idle`:
+    until a connection of which nothing is heard is ended.
+    """
     with listen("127.0.0.1", 0) as sock:
         url = f"http://127.0.0.1:{sock.getsockname()[1]}/mcp"
         manage(world, gateway={"url": url, **gateway}, **managed)
-        served = running(workspace=world.workspace, places=world.places, flags=Flags(), environment=os.environ, timing=timing)
         fetcher, ahead = Fetcher(), [0.0]
+        served = running(
+            workspace=world.workspace,
+            places=world.places,
+            flags=Flags(),
+            environment=os.environ,
+            timing=timing,
+            clock=lambda: time.time() + ahead[0],
+        )
         async with served as parts:
             assert parts.gateway is not None
             keys = KeyHolders(parts.deployment.store, lambda: time.time() + ahead[0], parts.gateway.scopes.required)
@@ -68,7 +94,7 @@ async def inside(
                 parts.gateway, fetcher, keys, steady=lambda: time.monotonic() + ahead[0], clock=lambda: time.time() + ahead[0]
             )
             config = uvicorn.Config(
-                gateway_app(parts.server, parts.gateway, authority, look=look),
+                gateway_app(parts.server, parts.gateway, authority, look=look, idle=idle),
                 log_config=None,
                 access_log=False,
                 server_header=False,
