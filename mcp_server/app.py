@@ -16,11 +16,12 @@ from anyio import to_thread
 from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
 
-from mcp_server.errors import ConfigError, Fault, ToolFailure
+from mcp_server.errors import ConfigError, Fault
 from mcp_server.gateway.callers import Callers
 from mcp_server.gateway.http import listen_for, serve_gateway
 from mcp_server.gateway.notices.composing import Ground, announcer_of
 from mcp_server.gateway.panel import Panels
+from mcp_server.gateway.reception import Reception
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.apps import Panel
 from mcp_server.protocol.http import listen, serve_http
@@ -49,6 +50,7 @@ from mcp_server.sessions.models.telling import Telling
 from mcp_server.sessions.promise_desk import PromiseDesk
 from mcp_server.sessions.retention import DAY, Keeping, prune
 from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
+from mcp_server.sessions.rulebooks import Rulebooks, rulebooks_at
 from mcp_server.sessions.sealing import Sealer
 from mcp_server.sessions.sight import StoreSight
 from mcp_server.sessions.supervisor import Supervisor
@@ -57,18 +59,14 @@ from mcp_server.sessions.watch import Watch
 from mcp_server.sessions.ways import Ways
 from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.places import Places, private_folder
-from mcp_server.settings.schema import Retention, WebSearch
+from mcp_server.settings.schema import Retention
 from mcp_server.settings.values import Flags, Settings
 from mcp_server.store.console_address import console_address
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
 from mcp_server.telemetry.base import SILENT, Telemetry
 from mcp_server.telemetry.ending import Ending, Flush, told_nothing
-from mcp_server.tools.web.hosts import PrivateHost, read_private_host
-from mcp_server.tools.web.proxies import proxies_of
-from mcp_server.tools.web.reach import Web
-from mcp_server.tools.web.search import BRAVE, Brave, SearchProvider, SearXng
-from mcp_server.tools.web.wires import Wires
+from mcp_server.tools.web.composing import web_of
 
 log = structlog.get_logger(__name__)
 
@@ -100,6 +98,8 @@ class Running:
     promised: PromiseDesk
     looks: Looks
     server: Server[Line]
+    reception: Reception
+    """Receives a gateway's callers."""
 
     async def tidy(self) -> None:
         """Remove what has ended and is older than settings keep it."""
@@ -133,31 +133,31 @@ async def running(
         ConfigError: Settings or definitions are at fault.
         StoreError: The store cannot be opened.
     """
-    rules = FileRules(workspace=workspace, places=places, flags=flags)
-    settings = refuse_unfit_root(rules.edition).settings
+    books = rulebooks_at(workspace, places, flags)
+    settings = refuse_unfit_root(books.own.edition).settings
     redaction = Redaction(secrets=_secrets(settings, environment))
     async with _kept((opened or partial(open_store, secrets=redaction.secrets))(private_folder(places.state) / STORE_FILE)) as store:
-        asks = ClientModel(enabled=lambda: rules.edition.settings.sampling, clock=clock)
+        asks = ClientModel(enabled=lambda: books.own.edition.settings.sampling, clock=clock)
         deployment = Deployment(
             store=store,
             clock=clock,
-            rulebook=rules,
+            rulebook=books,
             backend=_told_of(replace(backend_of(settings, workspace, environment), client=asks), telemetry),
             limits=limits(limits_of(settings)),
             asks=asks,
             outputs=private_folder(places.cache) / "outputs",
             environment=harmless(environment),
             owner=f"{os.getpid()}-{secrets.token_hex(8)}",
-            workspaces=(str(workspace),),
+            workspaces=books.workspaces,
             enclosing=Enclosing(settings.sandbox, places, harmless(environment)),
-            web=web_of(rules, environment),
+            web=web_of(lambda: books.own.edition.settings, environment),
             tools=settings.tools,
             herald=announcer_of(settings, _ground(store, settings, environment, places, redaction, clock)),
             ways=_ways(settings, places),
-            arguments_told=_told(rules, redaction),
+            arguments_told=_told(books.own, redaction),
             telemetry=telemetry,
         )
-        parts = _wired(deployment, settings, places.state, timing, executor, _panels(deployment, rules, str(places.home)))
+        parts = _wired(deployment, settings, places, timing, executor, books)
         async with deployment.background.open(), _living(parts):
             yield parts
 
@@ -251,19 +251,31 @@ async def _living(parts: Running) -> AsyncGenerator[None]:
             group.cancel_scope.cancel()
 
 
-def _panels(deployment: Deployment, rules: FileRules, home: str) -> Callable[[Desk], Panel]:
-    """How prompts are shown inside clients, once there is a desk to answer them at."""
-    store, clock = deployment.store, deployment.clock
-    return lambda desk: Panels(front=desk, store=store, home=home, revision=lambda: rules.revision, clock=clock)
+def _reception(deployment: Deployment, books: Rulebooks) -> Reception:
+    """Who comes through the gateway's door, and where to."""
+    usual = (deployment.workspaces[0], books.own.edition.settings.agent)
+    return Reception(
+        store=deployment.store,
+        rulebook=books,
+        gateway=lambda: books.own.edition.settings.gateway,
+        usual=usual,
+        workspaces=books.names,
+        clock=deployment.clock,
+    )
+
+
+def _panel(deployment: Deployment, desk: Desk, books: Rulebooks, home: str) -> Panel:
+    """How prompts are shown inside clients."""
+    return Panels(front=desk, store=deployment.store, home=home, revision=lambda: books.revision, clock=deployment.clock)
 
 
 def _wired(
     deployment: Deployment,
     settings: Settings,
-    state: Path,
+    places: Places,
     timing: Timing | None,
     executor: Callable[[Advance], Executor],
-    panels: Callable[[Desk], Panel],
+    books: Rulebooks,
 ) -> Running:
     """The parts, each lent the others. Nothing is started."""
     workspace, timing = deployment.workspaces[0], timing or timing_of(settings)
@@ -280,11 +292,11 @@ def _wired(
         desk,
         looks=looks,
         caller_of=caller_of,
-        keys=[request_state_key(state)],
+        keys=[request_state_key(places.state)],
         version=importlib.metadata.version("remit"),
         tasks=tasks,
         timing=timing,
-        panel=panels(desk) if "app" in deployment.ways.channels else None,
+        panel=_panel(deployment, desk, books, str(places.home)) if "app" in deployment.ways.channels else None,
         showing=showing,
     )
     return Running(
@@ -296,6 +308,7 @@ def _wired(
         promised=promised,
         looks=looks,
         server=server,
+        reception=_reception(deployment, books),
     )
 
 
@@ -344,36 +357,6 @@ def backend_of(settings: Settings, workspace: Path, environment: Mapping[str, st
     )
 
 
-def web_of(rules: FileRules, environment: Mapping[str, str]) -> Web:
-    """How the tools reach the web: the search engine as the settings name it now, private hosts as they name them at each call."""
-
-    def private_hosts() -> tuple[PrivateHost, ...]:
-        found: list[PrivateHost] = []
-        for text in rules.edition.settings.webfetch.private_hosts:
-            try:
-                found.append(read_private_host(text))
-            except ToolFailure as failure:
-                log.warning("a private host is left out", host=text, reason=str(failure))
-        return tuple(found)
-
-    wires = Wires(proxies=proxies_of(environment), private_hosts=private_hosts)
-    return Web(wires=wires, search=_search_of(rules.edition.settings.websearch, environment, wires))
-
-
-def _search_of(said: WebSearch | None, environment: Mapping[str, str], wires: Wires) -> SearchProvider | None:
-    if said is None:
-        return None
-    key = environment.get(said.api_key_env) if said.api_key_env else None
-    if said.api_key_env and not key:
-        log.warning("no web search: the variable that its key is to come from is not set", variable=said.api_key_env)
-        return None
-    match said.provider:
-        case "brave":
-            return Brave(said.base_url or BRAVE, key or "", wires)
-        case "searxng":
-            return SearXng(said.base_url or "", key, wires)
-
-
 def serve_to(
     address: Address | None,
     *,
@@ -418,7 +401,15 @@ async def _served_at(address: Address, parts: Running, on_end: Callable[[], Coro
         return
     sock = listen_for(parts.gateway, address.host, address.port)
     serve = partial(
-        serve_gateway, parts.server, parts.gateway, sock, store=parts.deployment.store, home=home, on_end=on_end, on_ready=_tell
+        serve_gateway,
+        parts.server,
+        parts.gateway,
+        sock,
+        store=parts.deployment.store,
+        reception=parts.reception,
+        home=home,
+        on_end=on_end,
+        on_ready=_tell,
     )
     if "console" not in parts.deployment.ways.channels:
         await serve(pages=None)

@@ -223,9 +223,6 @@ class Spent:
     """Questions put before the person, those about a budget left out."""
 
 
-# ---- transcript ---------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:
     """Text."""
@@ -361,6 +358,9 @@ class ApprovalSubject:
     """Roles that rules name for who may allow it; empty: whoever is asked."""
     asks: tuple[AskRef, ...] = ()
     offers: tuple[Offer, ...] = ()
+    """To the person at the top of the tree."""
+    role_offers: tuple[Offer, ...] = ()
+    """To somebody else who holds all of `answer_by`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -431,6 +431,8 @@ class Answer:
     channel: str
     """`form`, `input_required`, `approvals`, `console`, `panel`, `script`."""
     at: float
+    roles: tuple[str, ...] = ()
+    """Of somebody else than the person who is asked. Whoever makes the answer has checked them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -491,9 +493,6 @@ class RulingRecord:
     def reach(self) -> Reach:
         """The ruling's own."""
         return self.ruling.reach
-
-
-# ---- audit --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from mcp_server.gateway.challenges import metadata, metadata_paths
 from mcp_server.gateway.door import Door, Hosts, Verifies
+from mcp_server.gateway.reception import Received, Reception
 from mcp_server.gateway.streams import LOOK
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
@@ -29,6 +30,7 @@ def gateway_app(
     server: Server[Line],
     gateway: Gateway,
     authority: Verifies,
+    reception: Reception,
     *,
     console: ASGIApp | None = None,
     look: float = LOOK,
@@ -40,6 +42,7 @@ def gateway_app(
         server: What answers.
         gateway: The settings.
         authority: Says whose a token is.
+        reception: Says who calls, where, and as what.
         console: The pages for people, where settings want them.
         look: Seconds between two looks whether an open stream's token still counts.
         idle: Seconds without a word after which a connection up to 2025-11-25 is ended.
@@ -66,7 +69,9 @@ def gateway_app(
             yield
 
     pages = [] if console is None or gateway.console_url is None else console_at(urlsplit(gateway.console_url).path, console)
-    app = Starlette(routes=[*told, *pages, Route(path, Door(inner, gateway, authority, look=look))], lifespan=lifespan)
+    door = Door(Received(inner, reception, path), gateway, authority, look=look)
+    doors = [Route(place, door) for place in (path, path + "/{workspace}/{agent}")]
+    app = Starlette(routes=[*told, *pages, *doors], lifespan=lifespan)
     return Hosts(app, gateway)
 
 

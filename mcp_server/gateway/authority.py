@@ -103,6 +103,7 @@ def verified_of(issuer: Issuer, claims: Mapping[str, Any]) -> Verified:
         principal=person_of(issuer, claims, client=_name(client, "client")),
         scopes=scopes_of(claims),
         claims=MappingProxyType(dict(claims)),
+        issued_at=float(claims["iat"]) if isinstance(claims.get("iat"), int | float) else None,
         expires_at=float(claims["exp"]),
     )
 

@@ -1,4 +1,4 @@
-"""Whose a request is, from what the door said of it."""
+"""Whose a request is, from what the reception said of it."""
 
 from typing import Any
 
@@ -6,8 +6,7 @@ from mcp.server.context import ServerRequestContext
 from starlette.requests import Request as HttpRequest
 
 from mcp_server.errors import RemitError
-from mcp_server.gateway.door import VERIFIED
-from mcp_server.gateway.verified import Verified
+from mcp_server.gateway.reception import RECEIVED
 from mcp_server.protocol.lines import Line
 from mcp_server.sessions.front import Caller
 
@@ -16,13 +15,6 @@ Request = ServerRequestContext[Line, Any]
 
 class NobodyKnown(RemitError):
     """A request over HTTP that came past no door. It is not answered."""
-
-
-def verified_of(ctx: Request) -> Verified | None:
-    """What the request's token showed. None: it came by no door, over standard input or from this machine's own programs."""
-    request: HttpRequest | None = ctx.request
-    found = None if request is None else request.scope.get(VERIFIED)
-    return found if isinstance(found, Verified) else None
 
 
 class Callers:
@@ -39,9 +31,10 @@ class Callers:
         Raises:
             NobodyKnown: Nobody said who it is, and somebody had to.
         """
-        verified = verified_of(ctx)
-        if verified is not None:
-            return Caller(principal=verified.principal, workspace=self._local.workspace, agent=self._local.agent)
-        if self._known_only and ctx.request is not None:
+        request: HttpRequest | None = ctx.request
+        found = None if request is None else request.scope.get(RECEIVED)
+        if isinstance(found, Caller):
+            return found
+        if self._known_only and request is not None:
             raise NobodyKnown("the request came past no door")
         return self._local

@@ -18,13 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from mcp_server.gateway.challenges import too_narrow, unknown
 from mcp_server.gateway.requests import Unfit, again, bearer_of, body_of, contradicted, has, header, named_by
 from mcp_server.gateway.streams import LISTEN, LOOK, Lasting
-from mcp_server.gateway.verified import Refused, Verified
+from mcp_server.gateway.verified import VERIFIED, Refused, Verified
 from mcp_server.settings.gateway import Gateway
 
 log = structlog.get_logger("gateway")
-
-VERIFIED = "remit.verified"
-"""The key in an ASGI scope under which a `Verified` stands."""
 
 
 class Verifies(Protocol):

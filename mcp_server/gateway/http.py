@@ -15,6 +15,7 @@ from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.jose import prepare
 from mcp_server.gateway.keys import KeyHolders
 from mcp_server.gateway.patience import patient
+from mcp_server.gateway.reception import Reception
 from mcp_server.protocol.http import DRAIN_SECONDS, address_of, listen_at, serve_app
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
@@ -44,6 +45,7 @@ async def serve_gateway(
     sock: socket.socket,
     *,
     store: Store,
+    reception: Reception,
     pages: Store | None,
     home: str,
     on_end: Callable[[], Awaitable[None]],
@@ -69,7 +71,7 @@ async def serve_gateway(
         keys = KeyHolders(store, time.time, gateway.scopes.required)
         authority = Authority(gateway, fetcher, keys, steady=time.monotonic, clock=time.time)
         console = None if pages is None else console_of(gateway, pages, authority, keys, fetcher, home=home)
-        app = gateway_app(server, gateway, authority, console=console)
+        app = gateway_app(server, gateway, authority, reception, console=console)
         config = uvicorn.Config(
             app,
             log_config=None,

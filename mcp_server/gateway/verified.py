@@ -8,6 +8,9 @@ from typing import Any
 from mcp_server.errors import RemitError
 from mcp_server.principal import TokenPrincipal
 
+VERIFIED = "remit.verified"
+"""The key in an ASGI scope under which a `Verified` stands."""
+
 NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -19,6 +22,8 @@ class Verified:
     scopes: frozenset[str]
     claims: Mapping[str, Any]
     """As the issuer said them; empty for an API key."""
+    issued_at: float | None = None
+    """Seconds since the epoch, where the issuer says so."""
     expires_at: float | None
     """Seconds since the epoch from which on no request passes with this token. None: an API key without an end."""
 

@@ -57,6 +57,10 @@ class Commons:
     """What the guard says of files that were kept for others: nothing where all sessions are one person's."""
     primary_tools: tuple[str, ...] = ()
     max_mode: Mode | None = None
+    granted_tools: tuple[str, ...] | None = None
+    """All that the operator gives this caller; None: whatever there is."""
+    granted_agents: tuple[str, ...] | None = None
+    """Likewise those that may be sent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,12 +124,23 @@ def _kept(kind: LayerKind, owner: str, held: Held, may_allow: bool, lends_folder
 def _shared(own: Member, commons: Commons) -> tuple[Layer, ...]:
     return (
         _layer(LayerKind.MANAGED, MANAGED_OWNER, derived.joined(commons.managed, own.managed)),
+        *(_layer(LayerKind.MANAGED, MANAGED_OWNER, rules, may_allow=False) for rules in _not_granted(commons)),
         _layer(LayerKind.PERSON, PERSON_OWNER, derived.joined(commons.person, own.person)),
         _layer(LayerKind.PERSON, STARTED_OWNER, commons.started_with, may_allow=False),
         _layer(LayerKind.PROJECT, PROJECT_OWNER, commons.project, may_allow=commons.project_trusted),
         _layer(LayerKind.GUARD, GUARD_OWNER, commons.guard, may_allow=False),
         _layer(LayerKind.GUARD, GUARD_OWNER, commons.foreign, may_allow=False),
     )
+
+
+def _not_granted(commons: Commons) -> tuple[tuple[Rule, ...], ...]:
+    """What the operator does not give this caller, as rules that deny it. Their allows say only what they do not deny."""
+    lists: list[tuple[Rule, ...]] = []
+    if commons.granted_tools is not None:
+        lists.append(derived.left_over(commons.granted_tools, "it is not among the tools that you are given here"))
+    if commons.granted_agents is not None:
+        lists.append(derived.agents_only(commons.granted_agents, "it is not among the agents that you are given here"))
+    return tuple(lists)
 
 
 def _ceilings(member: Member, commons: Commons, *, child: bool) -> tuple[Layer, ...]:

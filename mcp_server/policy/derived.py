@@ -53,11 +53,18 @@ def primary_only(tools: tuple[str, ...]) -> tuple[Rule, ...]:
 
 
 @lru_cache(maxsize=512)
-def left_over(tools: tuple[str, ...]) -> tuple[Rule, ...]:
+def left_over(tools: tuple[str, ...], reason: str = "it was left fewer tools") -> tuple[Rule, ...]:
     """Deny all but the tools that the caller left."""
     kept = dict.fromkeys((*map(permission_of, tools), *_NOT_A_TOOL))
-    whole = Rule(permission="*", pattern="*", action=Action.DENY, reason="it was left fewer tools")
+    whole = Rule(permission="*", pattern="*", action=Action.DENY, reason=reason)
     return (whole, *(Rule(permission=permission, pattern="*", action=Action.ALLOW) for permission in kept))
+
+
+@lru_cache(maxsize=512)
+def agents_only(agents: tuple[str, ...], reason: str) -> tuple[Rule, ...]:
+    """Deny to send any but these."""
+    whole = Rule(permission="task", pattern="*", action=Action.DENY, reason=reason)
+    return (whole, *(Rule(permission="task", pattern=agent, action=Action.ALLOW) for agent in agents))
 
 
 @lru_cache(maxsize=512)

@@ -104,7 +104,10 @@ def lifted(verdict: Verdict, rulings: Sequence[Ruling]) -> frozenset[AskRef]:
 
 
 def _lifts(ruling: Ruling, asked: Asked, asks: Sequence[AskRef], digest: str | None) -> bool:
-    if ruling.rule.action is not Action.ALLOW or not set(asks) <= set(ruling.answers) or _needs_a_role(asked.opinions):
+    if ruling.rule.action is not Action.ALLOW or not set(asks) <= set(ruling.answers):
+        return False
+    needed = roles_needed(asked.opinions)
+    if needed and (ruling.reach is not Reach.ONCE or not needed <= set(ruling.roles)):
         return False
     if ruling.reach is Reach.ONCE:
         return digest is not None and ruling.digest == digest
@@ -113,9 +116,10 @@ def _lifts(ruling: Ruling, asked: Asked, asks: Sequence[AskRef], digest: str | N
     return matching.matches(ruling.rule, asked.permission, asked.value, asked.arguments) and layers.vouches(ruling.rule, asked.value)
 
 
-def _needs_a_role(opinions: Sequence[Opinion]) -> bool:
-    """A rule names who must answer. No ruling says what role its giver had, so none of them answers it."""
-    return any(each.action is Action.ASK and each.rule is not None and each.rule.answer_by is not None for each in opinions)
+def roles_needed(opinions: Sequence[Opinion]) -> frozenset[str]:
+    """Whom rules name who must answer, each of them; empty: whoever answers for the session."""
+    asking = (each.rule for each in opinions if each.action is Action.ASK and each.rule is not None)
+    return frozenset(rule.answer_by for rule in asking if rule.answer_by is not None)
 
 
 def widest_reach(opinions: Sequence[Opinion]) -> Reach:

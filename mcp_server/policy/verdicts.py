@@ -50,6 +50,9 @@ class Ruling:
     """The asks that its prompt showed; it lifts only those."""
     digest: str | None = None
     """For `once`: the call it is bound to. Such a ruling covers every value of that call."""
+    roles: tuple[str, ...] = ()
+    """What its giver was over the person whose session it is, where they are somebody else. Only such a ruling lifts an ask that names a
+    role, and only one of these."""
 
 
 class ValueVerdict(NamedTuple):

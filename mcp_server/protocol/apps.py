@@ -88,15 +88,16 @@ def declares_apps(ctx: Request) -> bool:
     return client_supports_apps(ctx) and not shared
 
 
-def lister(tools: Sequence[Tool], specs: Sequence[ToolSpec], panel: Panel | None) -> Lister:
-    """Answers `tools/list`: with the panel, where the request declares apps."""
-    plain = list(tools)
+def lister(listed_for: Callable[[Request], Sequence[Tool]], specs: Sequence[ToolSpec], panel: Panel | None) -> Lister:
+    """Answers `tools/list`: with the panel, where the request declares apps. `listed_for`: what whoever makes the request is given."""
     waiting = {spec.name for spec in specs if not spec.by_ownership or spec.name in CARRIERS}
-    linked = [tool.model_copy(update={"meta": {"ui": {"resourceUri": ADDRESS}}}) if tool.name in waiting else tool for tool in tools]
-    whole = [*linked, *(panel.tools() if panel is not None else ())]
 
     async def list_tools(ctx: Request, _: PaginatedRequestParams | None) -> ListToolsResult:
-        return ListToolsResult(tools=whole if panel is not None and declares_apps(ctx) else plain)
+        tools = listed_for(ctx)
+        if panel is None or not declares_apps(ctx):
+            return ListToolsResult(tools=list(tools))
+        linked = [tool.model_copy(update={"meta": {"ui": {"resourceUri": ADDRESS}}}) if tool.name in waiting else tool for tool in tools]
+        return ListToolsResult(tools=[*linked, *panel.tools()])
 
     return list_tools
 

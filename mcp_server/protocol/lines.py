@@ -13,6 +13,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from mcp_server.errors import ToolFailure
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import SessionRecord
 from mcp_server.sessions.front import Caller, Front
@@ -20,6 +21,13 @@ from mcp_server.sessions.front import Caller, Front
 log = structlog.get_logger("protocol")
 
 _STATE_KEY = "remit.line"
+
+
+class OtherAddress(ToolFailure):
+    """A connection is used at an address at which it was not made."""
+
+    def __init__(self) -> None:
+        super().__init__("this connection was made at another address of the gateway; connect to this one anew")
 
 
 class Line:
@@ -34,11 +42,18 @@ class Line:
         self._timing = timing
         self._opening = anyio.Lock()
         self._root: SessionRecord | None = None
+        self._caller: Caller | None = None
 
     async def root(self, caller: Caller) -> SessionRecord:
-        """The connection's root session, opened at the first call."""
+        """The connection's root session, opened at the first call.
+
+        Raises:
+            OtherAddress: The connection was made at another address, for another workspace or agent.
+        """
         async with self._opening:
-            root = self._root
+            if self._caller not in (None, caller):
+                raise OtherAddress
+            self._caller, root = caller, self._root
             if root is None:
                 with anyio.fail_after(self._timing.begin, shield=True):
                     self._root = root = await self._front.open_root(caller, shared=False)

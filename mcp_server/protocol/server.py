@@ -8,7 +8,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp_types import CallToolRequestParams, ReadResourceRequestParams, ReadResourceResult
+from mcp_types import CallToolRequestParams, ReadResourceRequestParams, ReadResourceResult, Tool
 
 from mcp_server.protocol.agent_prompts import AgentPrompts
 from mcp_server.protocol.apps import IDENTIFIER, Panel, lister, reader
@@ -87,7 +87,7 @@ def build_server(
         cache_hints={"tools/list": CacheHint(ttl_ms=_LIST_MILLISECONDS), "prompts/list": CacheHint(ttl_ms=_LIST_MILLISECONDS)},
         lifespan=lifespan_of(front, timing),
         get_tool_input_schema=schemas.get,
-        on_list_tools=lister(tools, front.specs(), panel),
+        on_list_tools=lister(_given(front, caller_of, tools), front.specs(), panel),
         on_list_prompts=prompts.listed,
         on_get_prompt=prompts.got,
     )
@@ -98,6 +98,16 @@ def build_server(
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)
     server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
     return server
+
+
+def _given(front: Front, caller_of: CallerOf, every: Sequence[Tool]) -> Callable[[Request], Sequence[Tool]]:
+    """The tools of whoever makes a request; the list that was made once, where no settings speak of callers."""
+
+    def given(ctx: Request) -> Sequence[Tool]:
+        caller = caller_of(ctx)
+        return every if caller.membership is None else listed(front.specs_for(caller))
+
+    return given
 
 
 def _extend(server: Server[Line], tasks: Tasks | None, looks: Looks | None, panel: Panel | None) -> None:

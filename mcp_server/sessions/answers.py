@@ -5,7 +5,8 @@ Used by every channel. Nothing here asks who may answer: the channel has made su
 
 from mcp_server.policy.values import Action, Reach, Rule
 from mcp_server.policy.verdicts import Ruling, RulingId
-from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Prompt, PromptState, QuestionSubject, RulingRecord
+from mcp_server.principal import same_person
+from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, PromptState, QuestionSubject, RulingRecord
 from mcp_server.sessions import events
 from mcp_server.sessions.prompting import tool_of
 from mcp_server.store.ids import mint
@@ -19,11 +20,19 @@ def accepts(prompt: Prompt, answer: Answer) -> bool:
     """Is this an answer that the prompt offers? Anything else is no consent and no refusal."""
     match prompt.subject:
         case ApprovalSubject() as approval:
-            return any(offer.choice is answer.choice for offer in approval.offers)
+            return any(offer.choice is answer.choice for offer in offered_to(prompt.principal, approval, answer))
         case QuestionSubject():
             return answer.choice is None
         case BudgetSubject():
             return answer.choice in (Choice.ALLOW_ONCE, Choice.DENY)
+
+
+def offered_to(asked: str, approval: ApprovalSubject, answer: Answer) -> tuple[Offer, ...]:
+    """What whoever answers may choose from. `asked`: the key of the principal whose call it is."""
+    if not answer.roles:
+        return approval.offers
+    fit = bool(approval.answer_by) and set(approval.answer_by) <= set(answer.roles)
+    return approval.role_offers if fit and not same_person(answer.by, asked) else ()
 
 
 async def close_with(store: Store, prompt: Prompt, answer: Answer) -> bool:
@@ -48,13 +57,14 @@ def rulings_of(prompt: Prompt, answer: Answer) -> tuple[RulingRecord, ...]:
     if not isinstance(prompt.subject, ApprovalSubject) or answer.choice is None:
         return ()
     subject = prompt.subject
-    grants = next(offer.grants for offer in subject.offers if offer.choice is answer.choice)
+    grants = next(offer.grants for offer in offered_to(prompt.principal, subject, answer) if offer.choice is answer.choice)
     lasts_until = answer.at + prompt.allow_seconds
     match answer.choice:
         case Choice.DENY:
             return ()
         case Choice.ALLOW_ONCE:
-            expires = answer.at + prompt.once_seconds
+            # whoever asked may be away when somebody else has answered
+            expires = answer.at + (prompt.allow_seconds if answer.roles else prompt.once_seconds)
             return tuple(_record(prompt, subject, answer, ANYTHING, Reach.ONCE, expires) for _ in prompt.calls)
         case Choice.ALLOW_SESSION:
             return tuple(_record(prompt, subject, answer, rule, Reach.SESSION, lasts_until) for rule in grants)
@@ -72,6 +82,7 @@ def _record(prompt: Prompt, subject: ApprovalSubject, answer: Answer, rule: Rule
         rule=rule,
         answers=subject.asks,
         digest=prompt.digest if reach is Reach.ONCE else None,
+        roles=answer.roles,
     )
     return RulingRecord(
         ruling=ruling,

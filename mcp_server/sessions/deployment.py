@@ -8,12 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
-from mcp_server.agents.definition import AgentDefinition
-from mcp_server.policy.chain import Commons
-from mcp_server.policy.values import Mode, Rule
 from mcp_server.sandbox.enclosing import Enclosing
+from mcp_server.sessions.book import Rulebook
 from mcp_server.sessions.heralds import Herald, Silent
 from mcp_server.sessions.models.base import ModelBackend
 from mcp_server.sessions.models.client import ClientModel
@@ -63,6 +61,8 @@ class Limits:
     """Tokens that a model is given at most, where that is less than what is known of it."""
     prompt_seconds: float = 600.0
     """How long a person has, once a prompt is shown."""
+    others_seconds: float = 86400.0
+    """Likewise where somebody else must answer, who does not sit there: a day."""
     once_seconds: float = 600.0
     """How long an `allow once` waits to be used."""
     allow_seconds: float = 12 * 3600.0
@@ -81,60 +81,12 @@ class Limits:
     """A shared root's `session` rulings end after so much silence."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentRules:
-    """The rules that hang on an agent's name."""
-
-    person: tuple[Rule, ...] = ()
-    managed: tuple[Rule, ...] = ()
-
-
 Told = Callable[[Mapping[str, Any]], str]
 """A call's arguments as the audit holds them beside their digest; empty where it holds none."""
 
 
 def _nothing(_arguments: Mapping[str, Any]) -> str:
     return ""
-
-
-Job = Literal["summary", "title", "compaction"]
-"""The server's own small jobs that a hidden agent does."""
-
-
-class Rulebook(Protocol):
-    """Definitions and rules as they stand now. Read at each decision, never frozen into a session."""
-
-    def pinned(self) -> "Rulebook":
-        """The same as it stands at this moment, for one decision that reads several parts of it. Never to be kept."""
-        ...
-
-    def definitions(self, workspace: str) -> Mapping[str, AgentDefinition]:
-        """All that may be used there, hidden ones too."""
-        ...
-
-    def commons(self, workspace: str) -> Commons: ...
-
-    def command_line(self) -> tuple[Rule, ...]:
-        """The rules of the flags that this server was started with."""
-        ...
-
-    def agent_rules(self, name: str) -> AgentRules: ...
-
-    def model(self, definition: AgentDefinition) -> str | None:
-        """The model string for it: its own, the person's for this agent, or the default. None: none is set."""
-        ...
-
-    def fallback(self, definition: AgentDefinition) -> str | None:
-        """The model string that is asked where that one fails for good. None: none is set."""
-        ...
-
-    def role(self, job: Job, workspace: str) -> AgentDefinition | None:
-        """The agent that does the job; None: it is left out."""
-        ...
-
-    def root_mode(self, agent: str) -> Mode:
-        """The mode that a root session asks for."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Caller, Ended, ModelAsk, NotSaid, Offered, Said, Sampling, Settled
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.roots import Roots
-from mcp_server.sessions.sendable import sendable
+from mcp_server.sessions.sendable import given, sendable
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.view import ORPHANS, Views
 from mcp_server.sessions.work import AnyTool
@@ -44,6 +44,9 @@ class Desk:
 
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
+
+    def specs_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        return given(self.specs(), caller, self.agents(caller))
 
     def agents(self, caller: Caller) -> tuple[Offered, ...]:
         return sendable(self._deployment, caller)

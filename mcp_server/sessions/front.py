@@ -4,7 +4,7 @@ Calls outlive requests. A request begins or rejoins a call, waits on it as long 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Protocol
 
@@ -13,6 +13,7 @@ from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import Principal
 from mcp_server.records import Answer, CallEnded, Prompt, PromptId, SessionRecord
 from mcp_server.sessions.models.asks import ModelAsk, NotSaid, Said
+from mcp_server.settings.membership import Membership
 from mcp_server.tools.base import ToolSpec
 
 
@@ -23,6 +24,8 @@ class Caller:
     principal: Principal
     workspace: str
     agent: str
+    membership: Membership | None = field(default=None, compare=False)
+    """Who they are by the gateway's settings, as they stood when the request came. None: the settings do not speak of them."""
 
 
 class Sampling(IntEnum):
@@ -79,11 +82,15 @@ class Front(Protocol):
     """The door from the protocol to the sessions."""
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools of this deployment, in a fixed order. The same for every connection."""
+        """The tools of this deployment, in a fixed order."""
+        ...
+
+    def specs_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        """Those of them that the caller is given, as they present themselves to them. The same for every connection of theirs."""
         ...
 
     def agents(self, caller: Caller) -> tuple[Offered, ...]:
-        """Those that `task` may send, by name, as the files say now. The same for every connection."""
+        """Those that `task` may send, by name, as the files say now. The same for every connection of theirs."""
         ...
 
     async def open_root(self, caller: Caller, *, shared: bool) -> SessionRecord:

@@ -136,11 +136,17 @@ class Prompting:
     async def show(self, prompt_id: PromptId) -> Prompt | None:
         """It is put before a person now: the first showing starts its deadline."""
         now = self._deployment.clock()
-        shown = await self._deployment.store.mark_shown(prompt_id, at=now, deadline=now + self._deployment.limits.prompt_seconds)
+        shown = await self._deployment.store.mark_shown(prompt_id, at=now, deadline=now + self._patience(prompt_id))
         if shown is not None:
             self._lapses_at = 0.0
             self._open_ones[prompt_id] = shown
         return shown
+
+    def _patience(self, prompt_id: PromptId) -> float:
+        """Whoever must answer for somebody else does not sit before the client in which it is shown."""
+        prompt, limits = self._open_ones.get(prompt_id), self._deployment.limits
+        elsewhere = prompt is not None and isinstance(prompt.subject, ApprovalSubject) and bool(prompt.subject.answer_by)
+        return limits.others_seconds if elsewhere else limits.prompt_seconds
 
     async def lapse(self) -> None:
         """Close what nobody answered in time."""
@@ -186,7 +192,7 @@ def tool_of(prompt: Prompt) -> str:
 def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
     """What the person is shown: the exact call, what of it asks and why, and the very rules each answer would create.
 
-    Who answers here is known by no role, so where one must answer nothing but a denial is offered.
+    Where somebody else must answer by their role, the person themselves is offered nothing but a denial, and the other one a single use.
     """
     asking = [part for part in verdict.parts if part.action is Action.ASK]
     others = roles(verdict)
@@ -200,10 +206,11 @@ def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:
         answer_by=others,
         asks=tuple(dict.fromkeys((*verdict.asks, *(ask for request in besides for ask in request.besides)))),
         offers=tuple(offer for offer in made if not others or offer.choice in (Choice.DENY, Choice.DENY_SESSION)),
+        role_offers=tuple(offer for offer in made if others and offer.choice in (Choice.ALLOW_ONCE, Choice.DENY)),
         notes=(
             *dict.fromkeys(note for request in besides for note in request.notes),
             *dict.fromkeys(part.value.note for part in asking if isinstance(part.value, PlainValue) and part.value.note),
-            *(f"only somebody in the role `{role}` may allow it, and no answer given here can show that" for role in others),
+            *(f"only somebody else, in the role `{role}`, may allow it, for this once" for role in others),
         ),
     )
 

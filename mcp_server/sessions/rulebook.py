@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import structlog
 
@@ -20,8 +21,11 @@ from mcp_server.agents.load import load_agents
 from mcp_server.errors import ConfigError
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
-from mcp_server.sessions.deployment import AgentRules, Budget, Job, Limits
+from mcp_server.principal import Principal, TokenPrincipal
+from mcp_server.sessions.book import AgentRules, Job
+from mcp_server.sessions.deployment import Budget, Limits
 from mcp_server.settings.load import load_settings
+from mcp_server.settings.membership import Membership, commons_for, membership_of
 from mcp_server.settings.places import Places
 from mcp_server.settings.values import Flags, Settings
 
@@ -48,14 +52,19 @@ class Answers(ABC):
     @abstractmethod
     def edition(self) -> Edition: ...
 
-    def pinned(self) -> "Pinned":
+    def pinned(self, workspace: str) -> "Pinned":
         return Pinned(self.edition)
 
     def definitions(self, workspace: str) -> Mapping[str, AgentDefinition]:
         return self.edition.agents
 
-    def commons(self, workspace: str) -> Commons:
-        return self.edition.settings.commons
+    def commons(self, workspace: str, whose: Membership | None = None) -> Commons:
+        settings = self.edition.settings
+        return settings.commons if whose is None else commons_for(settings, whose)
+
+    def membership(self, principal: Principal, claims: Mapping[str, Any]) -> Membership | None:
+        gateway = self.edition.settings.gateway
+        return None if gateway is None or not isinstance(principal, TokenPrincipal) else membership_of(gateway, principal, claims)
 
     def command_line(self) -> tuple[Rule, ...]:
         return self.edition.settings.command_line
@@ -102,6 +111,11 @@ class FileRules(Answers):
         self._looked_at = (*((str(folder), True) for folder in followed), *((str(folder), False) for folder in plain))
         self._stamp = self._stamped()
         self._edition = self._read()
+
+    @property
+    def workspace(self) -> str:
+        """Its path."""
+        return str(self._workspace)
 
     @property
     def edition(self) -> Edition:

@@ -8,7 +8,8 @@ import structlog
 from mcp_server.errors import ModelError, ModelNotConfigured
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import ModelTurn, RunId, SessionRecord, StoredEntry, TaskGiven
-from mcp_server.sessions.deployment import Deployment, Job
+from mcp_server.sessions.book import Job
+from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.models.base import TurnRequest
 
 log = structlog.get_logger(__name__)
@@ -50,7 +51,7 @@ async def job_turn(
         ModelError: It failed.
         AnswerAwaited: A client's own model is asked for it; not without `chain`.
     """
-    rulebook = deployment.rulebook.pinned()
+    rulebook = deployment.rulebook.pinned(session.workspace)
     definition = rulebook.role(job, session.workspace)
     if definition is None:
         raise ModelNotConfigured(f"no agent does the job `{job}`: `roles.{job}` of the settings names none that is there")

@@ -1,6 +1,5 @@
 """Where a session stands: its chain, read from the store, and the authority that follows from it now."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -10,13 +9,13 @@ from mcp_server.agents.definition import AgentDefinition
 from mcp_server.errors import StoreError
 from mcp_server.policy.chain import Authority, Commons, Member, authority, stricter
 from mcp_server.policy.derived import joined
-from mcp_server.policy.guard import foreign_rules
 from mcp_server.policy.layers import Held
 from mcp_server.policy.values import Action, CallId, Mode, Reach, Rule
 from mcp_server.policy.verdicts import Ruling, SessionId
-from mcp_server.principal import LOCAL
 from mcp_server.records import Prompt, PromptId, RulingRecord, SessionRecord
-from mcp_server.sessions.deployment import Deployment, Rulebook
+from mcp_server.sessions.book import Rulebook
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.shared_layers import shared_layers
 
 GONE = "its definition is gone"
 """Why a session whose agent nobody defines any more may do nothing."""
@@ -53,7 +52,7 @@ async def standing_of(deployment: Deployment, session: SessionRecord) -> Standin
     records = await deployment.store.chain(session.id)
     if not records:  # without its chain it would have no restrictions
         raise StoreError(f"session {session.id} is not there any more: it was silent for so long that it was removed; connect anew")
-    rulebook = deployment.rulebook.pinned()
+    rulebook = deployment.rulebook.pinned(session.workspace)
     definitions = rulebook.definitions(session.workspace)
     rulings = await deployment.store.rulings(
         principal=session.principal,
@@ -64,33 +63,11 @@ async def standing_of(deployment: Deployment, session: SessionRecord) -> Standin
         session=session,
         records=records,
         members=tuple(member_of(rulebook, record, definitions, deployment.outputs) for record in records),
-        commons=_apart(_commons(rulebook, records, session.workspace), records, deployment.outputs),
+        commons=await shared_layers(deployment, rulebook, records),
         definitions=definitions,
         rulebook=rulebook,
         rulings=rulings,
     )
-
-
-def _commons(rulebook: Rulebook, records: tuple[SessionRecord, ...], workspace: str) -> Commons:
-    """The shared layers; where the tree was started under another command line than this server's, that one's too."""
-    commons = rulebook.commons(workspace)
-    started_with = records[0].started_with if records else ()
-    if not started_with or started_with == rulebook.command_line():
-        return commons
-    return replace(commons, started_with=started_with)
-
-
-def _apart(commons: Commons, records: tuple[SessionRecord, ...], outputs: Path) -> Commons:
-    """Behind a gateway, what was saved for others is denied. This machine's user reads with the rights that the server itself has."""
-    if records[0].principal == LOCAL.key:
-        return commons
-    return replace(commons, foreign=_foreign(outputs, tuple(record.id for record in records)))
-
-
-@lru_cache(maxsize=1024)
-def _foreign(outputs: Path, own: tuple[str, ...]) -> tuple[Rule, ...]:
-    """Kept, as in `_with_outputs`."""
-    return foreign_rules(os.path.realpath(outputs), own)
 
 
 def member_of(rulebook: Rulebook, record: SessionRecord, definitions: Mapping[str, AgentDefinition], outputs: Path) -> Member:

@@ -1,15 +1,18 @@
 """What the gateway's settings come to for one caller: teams, roles, and what they may use. Pure; asked anew whenever it matters."""
 
+import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
-from mcp_server.policy.chain import stricter
+from mcp_server.policy.chain import Commons, stricter
+from mcp_server.policy.derived import joined
 from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode
 from mcp_server.principal import API_KEYS, TokenPrincipal
 from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.teams import Grant, Quota, RoleHolders, TeamRoles, Who
+from mcp_server.settings.values import Settings
 from mcp_server.settings.vocabulary import Role
 
 NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
@@ -85,6 +88,20 @@ def membership_of(gateway: Gateway, principal: TokenPrincipal, claims: Mapping[s
             *(Allotment(shared_by="team", name=name, quota=team.together) for name, team in teams.items()),
             *(Allotment(shared_by="person", name=name, quota=person.limits) for name, person in people.items()),
         ),
+    )
+
+
+def commons_for(settings: Settings, whose: Membership) -> Commons:
+    """The shared layers as one caller meets them: their teams' rules and their own after everyone's, and what they are given."""
+    commons = settings.commons
+    lists = (*(settings.team_rules.get(name, ()) for name in whose.teams), *(settings.people_rules.get(name, ()) for name in whose.people))
+    caps = [mode for mode in (commons.max_mode, whose.max_mode) if mode is not None]
+    return replace(
+        commons,
+        managed=functools.reduce(joined, lists, commons.managed),
+        max_mode=stricter(*caps) if caps else None,
+        granted_tools=whose.tools,
+        granted_agents=whose.agents,
     )
 
 

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from mcp_server.store.api_key_rows import SqliteApiKeys
 from mcp_server.store.audit_trail import SqliteAudit
 from mcp_server.store.connection import Database
+from mcp_server.store.people_rows import SqlitePeople
 from mcp_server.store.promised_rows import SqlitePromised
 
 
-class SqliteParts(SqliteAudit, SqliteApiKeys, SqlitePromised):
-    """Promised calls, keys and the audit, on one connection."""
+class SqliteParts(SqliteAudit, SqliteApiKeys, SqlitePeople, SqlitePromised):
+    """Promised calls, keys, claims and the audit, on one connection."""
 
     def __init__(self, database: Database, secrets: Sequence[str] = ()) -> None:
         SqliteAudit.__init__(self, database, secrets)

@@ -201,4 +201,12 @@ _API_KEYS: Migration = (
     )""",
 )
 
-MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED, _CHAINED, _EXPIRING, _API_KEYS)
+_PEOPLE: Migration = (
+    """CREATE TABLE people (
+        principal TEXT PRIMARY KEY NOT NULL,
+        claims TEXT NOT NULL,
+        issued_at REAL NOT NULL
+    )""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED, _CHAINED, _EXPIRING, _API_KEYS, _PEOPLE)

@@ -124,7 +124,7 @@ async def test_an_ask_that_a_role_must_answer_is_not_lifted_by_whoever_sits_at_t
         whole = "\n".join(line.text for line in lines_of(Shown(prompt=prompt)))
         shown = card(Shown(prompt=prompt), action="/", form_key="k").text
         for text in (message_of(prompt), text_of_prompt(prompt), whole, shown):
-            assert "role `approver`" in text
+            assert "in the role `approver`" in text
         assert await close_with(connected.store, prompt, typed(Choice.DENY))
         assert (await wrote(connected.client, "a.txt")).startswith("denied by the person")
 

@@ -94,7 +94,7 @@ async def inside(
                 parts.gateway, fetcher, keys, steady=lambda: time.monotonic() + ahead[0], clock=lambda: time.time() + ahead[0]
             )
             config = uvicorn.Config(
-                gateway_app(parts.server, parts.gateway, authority, look=look, idle=idle),
+                gateway_app(parts.server, parts.gateway, authority, parts.reception, look=look, idle=idle),
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -94,6 +94,9 @@ class ScriptedFront:
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self.tools.values())
 
+    def specs_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        return self.specs()
+
     def agents(self, caller: Caller) -> tuple[Offered, ...]:
         return (Offered(name="explore", description="Looks."), Offered(name="writer", description="Writes."))
 

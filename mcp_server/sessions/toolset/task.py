@@ -6,12 +6,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mcp_server.errors import StoreError
 from mcp_server.policy.values import Request, SpawnValue
 from mcp_server.policy.widening import widening
-from mcp_server.records import RunId, TextPart
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.reports import TaskReport, report_of, task_text
+from mcp_server.sessions.reports import TaskReport
 from mcp_server.sessions.smalljobs import name_session
 from mcp_server.sessions.spawning import (
     Errand,
@@ -26,33 +24,10 @@ from mcp_server.sessions.spawning import (
 )
 from mcp_server.sessions.standing import bare_member
 from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.sessions.toolset.setting_off import set_off
+from mcp_server.sessions.toolset.task_words import about
 from mcp_server.sessions.work import AwaitsChild, Parked, SessionContext
 from mcp_server.tools.base import Hints, ToolResult, ToolSpec
-
-ABOUT = """Send a subagent to do a job of its own and get its result. Use it for work that takes many steps you need not see:
-searching a large tree, reading many files, a self-contained change. Say in `prompt` all that the child must know: it sees nothing of
-your conversation, and its last message is all that you get.
-
-The child can never do what you may not. `tools` can only take tools away from it. If a rule says so, a person is asked first.
-The call returns the result, or the state `running` or `waiting` with the task's id: then poll `task_status`. With `background` it
-returns at once. `task_id` gives an ended child another prompt; it remembers what it did.
-Read `refused` in the result: it lists every call of the child that was denied or not answered, whatever its text claims.
-
-Subagents: {agents}"""
-
-
-DESCRIPTION = 1_900
-"""Bytes of a description: some hosts cut it at 2 KB, and a cut in mid-sentence misleads."""
-
-CUT = "… (a wrong name is answered with all of them)"
-
-
-def about(agents: str) -> str:
-    """What a model is told of the tool, with as much of the list of agents as there is room for."""
-    room = DESCRIPTION - len(ABOUT.format(agents="").encode())
-    if len(agents.encode()) > room:
-        agents = agents.encode()[: room - len(CUT.encode())].decode(errors="ignore") + CUT
-    return ABOUT.format(agents=agents)
 
 
 class TaskArguments(BaseModel):
@@ -81,12 +56,11 @@ class Task:
     @property
     def spec(self) -> ToolSpec:
         agents = subagents(self._deployment.rulebook.definitions(self._workspace))
-        listed = "; ".join(f"{agent.name}: {agent.description}" for agent in agents) or "none is defined"
         return ToolSpec(
             waits=True,
             name="task",
             title="Send a subagent",
-            description=about(listed),
+            description=about(agents),
             arguments=TaskArguments,
             hints=Hints(read_only=False, destructive=True, open_world=True),
             output=TaskReport,
@@ -122,15 +96,7 @@ class Task:
             self._supervisor.aside(partial(name_session, self._deployment, root, arguments.prompt, context.trace))
         if not errand.background:
             return AwaitsChild(run_id=run_id)
-        return await self._set_off(run_id)
-
-    async def _set_off(self, run_id: RunId) -> ToolResult:
-        run = await self._deployment.store.run(run_id)
-        session = await self._deployment.store.session(run.session_id, run.principal) if run else None
-        if run is None or session is None:
-            raise StoreError("the child was stored a moment ago and cannot be read back")
-        report = report_of(session, run)
-        return ToolResult(parts=(TextPart(text=task_text(report)),), structured=report.model_dump(mode="json"))
+        return await set_off(self._deployment.store, run_id)
 
     def _errand(self, arguments: TaskArguments, context: SessionContext) -> Errand:
         agent = wanted_agent(context.standing.definitions, arguments.subagent_type, resumed=arguments.task_id is not None)
