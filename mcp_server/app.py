@@ -18,7 +18,8 @@ from mcp.server.lowlevel.server import Server
 
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.gateway.callers import Callers
-from mcp_server.gateway.http import listen_for, serve_gateway
+from mcp_server.gateway.http import serve_gateway
+from mcp_server.gateway.listening import listen_for
 from mcp_server.gateway.notices.composing import Ground, announcer_of
 from mcp_server.gateway.panel import Panels
 from mcp_server.gateway.reception import Reception
@@ -400,17 +401,8 @@ async def _served_at(address: Address, parts: Running, on_end: Callable[[], Coro
         await serve_http(parts.server, listen(address.host, address.port), on_end=on_end, on_ready=_tell)
         return
     sock = listen_for(parts.gateway, address.host, address.port)
-    serve = partial(
-        serve_gateway,
-        parts.server,
-        parts.gateway,
-        sock,
-        store=parts.deployment.store,
-        reception=parts.reception,
-        home=home,
-        on_end=on_end,
-        on_ready=_tell,
-    )
+    serve = partial(serve_gateway, parts.server, parts.gateway, sock, reception=parts.reception, home=home, on_end=on_end)
+    serve = partial(serve, store=parts.deployment.store, on_ready=_tell)
     if "console" not in parts.deployment.ways.channels:
         await serve(pages=None)
         return

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from anyio import to_thread
 from mcp.server.lowlevel.server import Server
 
-from mcp_server.errors import ConfigError, Fault
 from mcp_server.gateway.application import gateway_app
 from mcp_server.gateway.authority import Authority
 from mcp_server.gateway.coming_in import console_of
@@ -16,27 +15,10 @@ from mcp_server.gateway.jose import prepare
 from mcp_server.gateway.keys import KeyHolders
 from mcp_server.gateway.patience import patient
 from mcp_server.gateway.reception import Reception
-from mcp_server.protocol.http import DRAIN_SECONDS, address_of, listen_at, serve_app
+from mcp_server.protocol.http import DRAIN_SECONDS, serve_app
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
 from mcp_server.store.protocol import Store
-
-
-def listen_for(gateway: Gateway, host: str, port: int) -> socket.socket:
-    """A listening socket. Tokens do not travel in the clear: off loopback there is TLS, here or at a proxy that settings name.
-
-    Raises:
-        ConfigError: There is neither, or the address cannot be listened on.
-    """
-    address = address_of(host)
-    if address is None:
-        problem = f"{host!r} is not an address"
-        raise ConfigError((Fault(file="--http", line=None, problem=problem, remedy="write a number: 127.0.0.1:PORT, 0.0.0.0:PORT"),))
-    if not address.is_loopback and gateway.tls is None and not gateway.trusted_proxies:
-        problem = f"on {address} tokens would travel in the clear"
-        remedy = "set `gateway.tls`, or `gateway.trusted_proxies` where a proxy in front ends TLS; or use 127.0.0.1:PORT"
-        raise ConfigError((Fault(file="--http", line=None, problem=problem, remedy=remedy),))
-    return listen_at(address, port)
 
 
 async def serve_gateway(
@@ -57,6 +39,7 @@ async def serve_gateway(
         server: What answers.
         gateway: The settings.
         sock: From `listen_for`.
+        reception: Says who calls, where, and as what.
         store: The server's own.
         pages: A handle of its own for the console: what another handle commits is what wakes the server's runs. None: no console.
         home: What `$HOME` stands for in lines of shell on its pages.
