@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import PurePath
 from types import MappingProxyType
 
@@ -28,7 +29,7 @@ class AgentFile:
 
 
 def read_agent(text: str, file: str, *, where: Where, workspace: str, home: str | None = None) -> AgentFile | tuple[Fault, ...]:
-    """Read an agent's file.
+    """Read an agent's file. What lies in most of them, the built-in roles, is the same at each look, and is read once.
 
     Args:
         text: The file's content.
@@ -37,6 +38,16 @@ def read_agent(text: str, file: str, *, where: Where, workspace: str, home: str 
         workspace: Absolute; patterns of paths without a root are taken from it.
         home: Absolute; what `~/` in patterns means.
     """
+    read = _read(text, file, where)
+    if not isinstance(read, AgentFile):
+        return read
+    anchored = tuple(anchor(rule, workspace, home) for rule in read.definition.permission)
+    return replace(read, definition=replace(read.definition, permission=anchored))
+
+
+@lru_cache(maxsize=256)
+def _read(text: str, file: str, where: Where) -> AgentFile | tuple[Fault, ...]:
+    """Its rules are as they are written, not anchored yet."""
     parts = _split(text)
     if parts is None:
         remedy = "begin with a line ---, then `description: …` and more keys, then a line ---, then the prompt"
@@ -51,8 +62,7 @@ def read_agent(text: str, file: str, *, where: Where, workspace: str, home: str 
     every = {*document.faults, *faults, *wrong, *_name_faults(document, written, file), *_more(document, written, body, where)}
     if every or values is None:
         return tuple(sorted(every, key=lambda fault: (fault.line or 0, fault.problem)))
-    anchored = tuple(anchor(rule, workspace, home) for rule in rules)
-    return AgentFile(definition=_definition(values, anchored, body, file, where), disable=values.disable)
+    return AgentFile(definition=_definition(values, rules, body, file, where), disable=values.disable)
 
 
 def _split(text: str) -> tuple[str, str] | None:

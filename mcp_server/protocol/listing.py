@@ -1,13 +1,16 @@
 """From a tool's own presentation to what `tools/list` says. The same for every connection, made once."""
 
+import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, cast
 
 from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel
 
 from mcp_server.tools.base import ToolSpec
+from mcp_server.tools.schemas import Mode, json_schema
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 """Claude hides every tool of a server for one bad name; Cursor counts the server's name in, up to 60."""
@@ -39,7 +42,7 @@ def _tool(spec: ToolSpec) -> Tool:
         title=spec.title,
         description=spec.description,
         input_schema=schema_of(spec.arguments),
-        output_schema=None if spec.output is None else schema_of(spec.output, mode="serialization"),
+        output_schema=None if spec.output is None else schema_of(spec.output, "serialization"),
         annotations=ToolAnnotations(
             title=spec.title,
             read_only_hint=hints.read_only,
@@ -50,16 +53,22 @@ def _tool(spec: ToolSpec) -> Tool:
     )
 
 
-def schema_of(model: type[BaseModel], *, mode: str = "validation") -> dict[str, Any]:
+def schema_of(model: type[BaseModel], mode: Mode = "validation") -> dict[str, Any]:
     """JSON Schema of an object, without references where none is recursive (some clients follow none) and without the
     titles that pydantic derives from names.
     """
-    schema = model.model_json_schema(mode="serialization" if mode == "serialization" else "validation")
+    return json.loads(_derived(model, mode))
+
+
+@lru_cache(maxsize=512)
+def _derived(model: type[BaseModel], mode: Mode) -> str:
+    """As text, so that everybody has their own to change. A gateway makes a server for each workspace, and all of them list the same."""
+    schema = json_schema(model, mode)
     defs = cast(dict[str, dict[str, Any]], schema.pop("$defs", {}))
     whole = cast(dict[str, Any], _plain(schema, defs, ()))
     if _refers(whole):
         whole["$defs"] = {name: _plain(body, {}, ()) for name, body in defs.items()}
-    return whole
+    return json.dumps(whole)
 
 
 def _plain(node: object, defs: dict[str, dict[str, Any]], above: tuple[str, ...]) -> object:

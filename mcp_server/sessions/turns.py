@@ -33,7 +33,7 @@ class Turns:
         self._deployment = deployment
         self._tools = tools
         self._offers: dict[str, ToolOffer] = {}
-        """Made once: a tool's schema takes milliseconds to build, and never changes."""
+        """Made once."""
         self._places = Turnstile(deployment.limits.model_calls, deployment.steady)
 
     def place(self, session: SessionRecord) -> AbstractAsyncContextManager[float]:
@@ -96,9 +96,7 @@ class Turns:
     def _offer(self, spec: ToolSpec) -> ToolOffer:
         made = self._offers.get(spec.name)
         if made is None:
-            made = self._offers[spec.name] = ToolOffer(
-                name=spec.name, description=spec.description, schema=spec.arguments.model_json_schema()
-            )
+            made = self._offers[spec.name] = ToolOffer(name=spec.name, description=spec.description, schema=spec.schema())
         return made
 
     def _shown(self, standing: Standing, current: Authority) -> Sequence[ToolSpec]:

@@ -16,6 +16,7 @@ from mcp_server.records import Part
 from mcp_server.sandbox.derive import Approval
 from mcp_server.sandbox.enclosing import Enclosure
 from mcp_server.store.protocol import Store
+from mcp_server.tools.schemas import json_schema
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,10 @@ class ToolSpec:
     """It needs no permission: it reaches only what is its caller's own. Any other tool must raise a request."""
     outlasts: bool = False
     """Its calls take longer than a request can stay: a client that takes a handle for the result is given one at once."""
+
+    def schema(self) -> dict[str, Any]:
+        """Of its arguments."""
+        return json_schema(self.arguments)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
