@@ -25,6 +25,7 @@ from mcp_server.app import Address, serve_to
 from mcp_server.cli.logs import log_to
 from mcp_server.settings.values import Flags
 from tests.behaviour.world import LOOK, World
+from tests.cradle.commands import module
 from tests.protocol.connect import ROOT, Era, Person
 
 
@@ -67,7 +68,7 @@ async def gated(world: World, gateway: Mapping[str, Any], *, port: int | None = 
     before = log.stat().st_size if log.exists() else 0
     with log.open("ab") as errors:
         async with await anyio.open_process(
-            [sys.executable, "-m", "tests.behaviour.gated", str(world.folder), str(port)], cwd=ROOT, stdout=errors, stderr=errors
+            module("tests.behaviour.gated", str(world.folder), str(port)), cwd=ROOT, stdout=errors, stderr=errors
         ) as process:
             try:
                 with anyio.fail_after(150):

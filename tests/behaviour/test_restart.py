@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -36,6 +35,7 @@ from tests.behaviour.stories import (
 )
 from tests.behaviour.world import Connected, World, connect, make_world
 from tests.bounds import LONG
+from tests.cradle.commands import module
 from tests.protocol.connect import ROOT, Cell, Era, Person, after, client_of, connected, decides, stares
 
 COUNT = "echo once >> count\nwhile [ ! -e go ]; do sleep 0.05; done\n"
@@ -60,7 +60,7 @@ def kill(world: World) -> None:
 
 
 def command(world: World) -> tuple[str, ...]:
-    return (sys.executable, "-m", "tests.behaviour.server_process", str(world.folder))
+    return module("tests.behaviour.server_process", str(world.folder))
 
 
 @asynccontextmanager

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -24,6 +23,7 @@ from tests.behaviour.stories import PATH, answer_all, calls, closed_prompt, erra
 from tests.behaviour.world import Connected, World, connect, make_world
 from tests.behaviour.world import text_of as shown_in
 from tests.bounds import LONG
+from tests.cradle.commands import module
 from tests.protocol.connect import TRANSPORTS, Cell, Person, client_of, command, stares
 from tests.protocol.task_client import Created, KnowsTasks, TaskUser, accepts, asked, text_of
 
@@ -402,7 +402,7 @@ async def test_past_the_bound_a_call_is_answered_as_to_a_client_that_knows_no_ta
 
 async def test_a_call_whose_server_was_killed_at_work_has_an_unknown_outcome_and_is_not_made_again(tmp_path: Path) -> None:
     world = make_world(tmp_path, script={}, settings=AT_WORK, files={"work.sh": "echo once >> done\nsleep 60\n"})
-    server = command(sys.executable, "-m", "tests.behaviour.server_process", str(world.folder))
+    server = command(*module("tests.behaviour.server_process", str(world.folder)))
     task_ids: list[str] = []
     with anyio.fail_after(3 * LONG):
         with suppress(MCPError, BaseExceptionGroup):  # the client tells that its server is gone

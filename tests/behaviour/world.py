@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -30,6 +29,7 @@ from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
 from mcp_server.telemetry.base import SILENT, Telemetry
 from tests.bounds import LONG
+from tests.cradle.commands import module
 from tests.protocol.connect import Cell, Person, connected
 
 LOOK = 0.01
@@ -70,7 +70,7 @@ class World:
             "REMIT_CACHE_DIR": self.places.cache,
         }
         named = [f"{name}={folder}" for name, folder in variables.items()]
-        return ("env", *named, sys.executable, "-m", "mcp_server", "serve", "--workspace", str(self.workspace))
+        return ("env", *named, *module("mcp_server", "serve", "--workspace", str(self.workspace)))
 
     def store(self) -> Store:
         """Another handle on the same file."""

@@ -13,11 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from tests.cradle.commands import at_terminal, taking_terminal
+
 BOUND = 120.0
 """Seconds for any one wait. Generous: it is reached only by what hangs."""
-
-TAKE_TERMINAL = "import os, sys; os.login_tty(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
-"""Makes the pseudo-terminal the controlling one of a new session, then becomes the command."""
 
 REMIT = str(Path(sys.executable).with_name("remit"))
 
@@ -29,6 +28,8 @@ class Person:
     arguments: Sequence[str]
     environment: Mapping[str, str]
     folder: Path
+    anew: bool = False
+    """Start the program itself: for whoever kills it."""
     seen: str = ""
     process: subprocess.Popen[bytes] = field(init=False)
     master: int = field(init=False)
@@ -36,9 +37,10 @@ class Person:
     def __enter__(self) -> Self:
         self.master, slave = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", TAKE_TERMINAL, str(slave), REMIT, *self.arguments],
-            pass_fds=(slave,),
-            stdin=subprocess.DEVNULL,
+            taking_terminal(REMIT, *self.arguments) if self.anew else at_terminal("mcp_server", *self.arguments),
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
             cwd=self.folder,
             env={**os.environ, **self.environment},
         )

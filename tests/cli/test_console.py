@@ -64,7 +64,7 @@ def test_a_server_over_http_shows_the_console_too_and_ends_with_one_signal(
 
 
 def test_other_processes_find_it_as_long_as_it_lives(kept: Kept, environment: Mapping[str, str], tmp_path: Path) -> None:
-    with Person(("console",), environment, tmp_path) as person:
+    with Person(("console",), environment, tmp_path, anew=True) as person:
         link = person.sees(LINK)[1]
         person.sees("Ctrl-C ends")
         assert get(link).status_code == 200

@@ -1,7 +1,6 @@
 """`remit doctor --models` calls each model once and says how it went, without a secret."""
 
 import json
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import anyio
 
 from tests.bounds import LONG
+from tests.cradle.commands import module
 from tests.models.wire_forms import Compatible, Given, OpenAIChat
 from tests.models.wire_server import WireServer, wire_server
 
@@ -16,7 +16,7 @@ KEY = "sk-live-0123456789abcdef"
 
 
 async def doctor(environment: Mapping[str, str], folder: Path, *flags: str) -> list[dict[str, Any]]:
-    command = [sys.executable, "-m", "mcp_server", "doctor", "--workspace", str(folder), "--json", *flags]
+    command = module("mcp_server", "doctor", "--workspace", str(folder), "--json", *flags)
     with anyio.fail_after(LONG):
         ended = await anyio.run_process(command, env={"LAB_KEY": KEY, **environment}, check=False)
     return [json.loads(line) for line in ended.stdout.decode().splitlines()]

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,11 +10,12 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.cradle.commands import module
 from tests.gateway.notices.desk import desk
 
 
 async def doctor(environment: Mapping[str, str], folder: Path) -> dict[str, dict[str, Any]]:
-    command = [sys.executable, "-m", "mcp_server", "doctor", "--workspace", str(folder), "--json"]
+    command = module("mcp_server", "doctor", "--workspace", str(folder), "--json")
     done = await anyio.run_process(command, env=dict(environment), check=False)
     return {finding["about"]: finding for finding in map(json.loads, done.stdout.splitlines())}
 

@@ -14,8 +14,9 @@ from mcp_server.records import Answer, Choice, RunState
 from mcp_server.sessions.answers import close_with
 from mcp_server.store.protocol import Store
 from tests.cli.kept import ASKED, BELOW, CHILD, ROOT, WRITER, Kept
-from tests.cli.person import BOUND, REMIT, Person
+from tests.cli.person import BOUND, Person
 from tests.cli.test_showing import run
+from tests.cradle.commands import module
 
 INTERRUPT = "\x03"
 ON_AN_ANSI_TERMINAL = {"TERM": "xterm", "LINES": "24"}
@@ -189,7 +190,7 @@ def test_the_log_is_told_for_all_or_for_one_tree(kept: Kept, environment: Mappin
 
 def test_the_log_is_followed_as_it_grows(kept: Kept, environment: Mapping[str, str], tmp_path: Path) -> None:
     kept.tree()
-    command = [REMIT, "logs", "--follow", ROOT]
+    command = module("mcp_server", "logs", "--follow", ROOT)
     with subprocess.Popen(command, env={**os.environ, **environment}, cwd=tmp_path, stdout=subprocess.PIPE) as process:
         try:
             assert "decision read deny" in _line(process)

@@ -18,6 +18,7 @@ from mcp_server.principal import LOCAL
 from tests.behaviour.server_process import pid_file
 from tests.behaviour.stories import errand, team_world
 from tests.behaviour.world import World
+from tests.cradle.commands import module
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -57,11 +58,8 @@ class Desk:
         return json.loads(ended.stdout)
 
     def connect(self) -> None:
-        server = {
-            "command": sys.executable,
-            "args": ["-m", "tests.behaviour.server_process", str(self.world.folder)],
-            "env": {"PYTHONPATH": str(ROOT)},
-        }
+        program, *rest = module("tests.behaviour.server_process", str(self.world.folder))
+        server = {"command": program, "args": rest, "env": {"PYTHONPATH": str(ROOT)}}
         config = self.world.folder / "inspector.json"
         config.write_text(json.dumps({"mcpServers": {"remit": server}}))
         self.ask("--config", str(config), "connect", "remit", "--era", "modern", "--elicit", "form")

@@ -1,7 +1,6 @@
 """The real client over standard input and output, the real `remit connect`, and a real Remit over HTTP behind it."""
 
 import os
-import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from mcp_server.protocol.timing import Timing
 from mcp_server.settings.values import Flags
 from tests.behaviour.world import Connected, World
 from tests.bounds import LONG
+from tests.cradle.commands import module
 from tests.protocol.connect import ROOT, Era, Person, served_http
 
 
@@ -43,9 +43,8 @@ class Desk:
         """Starts a bridge on it. It has no browser unless a variable names one."""
         kept = {name: value for name, value in os.environ.items() if name not in ("BROWSER", "DISPLAY", "REMIT_KEY")}
         own = {"HOME": str(self.folder / "desk-home"), "REMIT_STATE_DIR": str(self.state), "BROWSER": "false", **variables}
-        return StdioServerParameters(
-            command=sys.executable, args=["-m", "mcp_server", "connect", url, *words], env={**kept, **own}, cwd=ROOT
-        )
+        program, *rest = module("mcp_server", "connect", url, *words)
+        return StdioServerParameters(command=program, args=rest, env={**kept, **own}, cwd=ROOT)
 
 
 @asynccontextmanager

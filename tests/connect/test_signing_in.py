@@ -18,6 +18,7 @@ from tests.behaviour.world import make_world, text_of
 from tests.bounds import LONG
 from tests.connect.authorizing import Authorizing, authorizing
 from tests.connect.bridging import Desk, desk_client
+from tests.cradle.commands import module
 from tests.protocol.connect import ERAS, ROOT
 
 BROWSER = f"{sys.executable} {ROOT / 'tests/connect/stand_in.py'} %s"
@@ -114,7 +115,7 @@ async def test_an_answer_with_another_state_is_refused_and_gives_no_token(tmp_pa
         issuer.replaced_state = "a-state-of-somebody-elses"
         with (tmp_path / "out.err").open("w") as errors:
             bridge = await anyio.open_process(
-                [sys.executable, "-m", "mcp_server", "connect", served.url, "--sign-in"],
+                module("mcp_server", "connect", served.url, "--sign-in"),
                 env={**(desk.command(served.url).env or {}), "BROWSER": BROWSER},
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,

@@ -1,11 +1,11 @@
 """A client of the scripted server in any cell."""
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 from mcp.client.client import Client
 
+from tests.cradle.commands import module
 from tests.protocol.connect import Cell, Person, connected
 from tests.protocol.scripted_front import scripted_front
 from tests.protocol.scripted_server import scripted_server
@@ -18,7 +18,7 @@ async def playing(
 ) -> AsyncGenerator[Client]:
     """A connected client. `stride`: by how many seconds the server's clock moves each time it is read."""
     async with scripted_front(tools()) as front:
-        process = (sys.executable, "-m", "tests.protocol.scripted_server", str(patience), str(stride))
+        process = module("tests.protocol.scripted_server", str(patience), str(stride))
         async with connected(
             cell,
             server=lambda: scripted_server(front, patience=patience, stride=stride, progress_every=progress_every),

@@ -5,7 +5,6 @@ import os
 import signal
 import stat
 import subprocess
-import sys
 from pathlib import Path
 
 import anyio
@@ -17,6 +16,7 @@ from mcp_server.errors import ConfigError
 from mcp_server.protocol.http import listen
 from mcp_server.protocol.state_key import request_state_key
 from tests.bounds import LONG
+from tests.cradle.commands import module
 from tests.protocol.connect import ROOT, served_http
 from tests.protocol.scripted_front import scripted_front
 from tests.protocol.scripted_server import scripted_server
@@ -33,9 +33,7 @@ NEVER = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "
 
 
 async def started(*words: str) -> Process:
-    return await anyio.open_process(
-        [sys.executable, "-m", "tests.protocol.scripted_server", "30", "0", *words], cwd=ROOT, stderr=subprocess.PIPE
-    )
+    return await anyio.open_process(module("tests.protocol.scripted_server", "30", "0", *words), cwd=ROOT, stderr=subprocess.PIPE)
 
 
 async def say(process: Process, *messages: object) -> None:
