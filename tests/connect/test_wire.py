@@ -101,6 +101,21 @@ def opens(message: dict[str, Any], session: str) -> Response:
     return answer
 
 
+def calls(answers: Answers) -> Answers:
+    """A server of the era before that opens its one session, takes notices and has no stream to listen at: `answers` is for calls, and for
+    streams that are taken up where they ended.
+    """
+
+    async def answered(request: Request, message: dict[str, Any]) -> Response:
+        if message.get("method") == "initialize":
+            return opens(message, "one")
+        if message.get("method") == "tools/call" or request.headers.get("last-event-id") == "e1":
+            return await answers(request, message)
+        return Response(status_code=202 if request.method == "POST" else 405)
+
+    return answered
+
+
 async def test_a_redirect_to_another_origin_is_not_followed_and_the_key_stays_here() -> None:
     async def catches(_: Request, message: dict[str, Any]) -> Response:
         return result(message)
@@ -266,12 +281,8 @@ async def test_a_call_that_the_server_itself_says_it_did_not_take_is_made_in_a_n
 
 @pytest.mark.parametrize("modern", [True, False])
 async def test_a_call_whose_connection_breaks_is_answered_with_an_error_and_never_made_again(modern: bool) -> None:
-    async def answers(request: Request, message: dict[str, Any]) -> Response:
-        if message.get("method") == "initialize":
-            return opens(message, "one")
-        if message.get("method") != "tools/call":
-            return Response(status_code=202 if request.method == "POST" else 405)
-
+    @calls
+    async def answers(_: Request, __: dict[str, Any]) -> Response:
         async def breaks() -> AsyncGenerator[bytes]:
             yield b": alive\n\n"
             raise ConnectionResetError
@@ -308,11 +319,8 @@ async def test_a_server_that_is_not_there_is_said_to_be_and_found_again_once_it_
 async def test_cancelling_ends_the_connection_from_2026_on_and_sends_a_message_before() -> None:
     ended, held = anyio.Event(), anyio.Event()
 
-    async def answers(request: Request, message: dict[str, Any]) -> Response:
-        if message.get("method") == "initialize":
-            return opens(message, "one")
-        if message.get("method") != "tools/call":
-            return Response(status_code=202 if request.method == "POST" else 405)
+    @calls
+    async def answers(_: Request, __: dict[str, Any]) -> Response:
         held.set()
 
         async def stays() -> AsyncGenerator[bytes]:
@@ -344,13 +352,11 @@ async def test_cancelling_ends_the_connection_from_2026_on_and_sends_a_message_b
 async def test_the_end_of_the_hosts_input_ends_everything_at_once_and_the_session_too() -> None:
     held = anyio.Event()
 
-    async def answers(request: Request, message: dict[str, Any]) -> Response:
-        if message.get("method") == "initialize":
-            return opens(message, "one")
-        if message.get("method") == "tools/call":
-            held.set()
-            await anyio.sleep_forever()
-        return Response(status_code=202 if request.method == "POST" else 405)
+    @calls
+    async def answers(_: Request, __: dict[str, Any]) -> Response:
+        held.set()
+        await anyio.sleep_forever()
+        raise AssertionError
 
     server = Played(answers)
     async with running_app(server.app()) as origin:
@@ -385,15 +391,13 @@ async def test_a_key_that_does_not_count_is_said_to_and_is_in_no_text() -> None:
 
 
 async def test_a_stream_that_ends_before_the_answer_is_taken_up_where_it_ended() -> None:
-    async def answers(request: Request, message: dict[str, Any]) -> Response:
-        if message.get("method") == "initialize":
-            return opens(message, "one")
-        if message.get("method") == "tools/call":
-            return Response("id: e1\nretry: 1\ndata:\n\n", media_type="text/event-stream")
-        if request.method == "GET" and request.headers.get("last-event-id") == "e1":
-            answer = json.dumps({"jsonrpc": "2.0", "id": 5, "result": {"late": True}})
+    answer = json.dumps({"jsonrpc": "2.0", "id": 5, "result": {"late": True}})
+
+    @calls
+    async def answers(request: Request, _: dict[str, Any]) -> Response:
+        if request.method == "GET":
             return Response(f"id: e2\ndata: {answer}\n\n", media_type="text/event-stream")
-        return Response(status_code=202 if request.method == "POST" else 405)
+        return Response("id: e1\nretry: 1\ndata:\n\n", media_type="text/event-stream")
 
     server = Played(answers)
     async with running_app(server.app()) as origin:
