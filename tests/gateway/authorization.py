@@ -1,8 +1,8 @@
 """An authorization server of the tests' own: real keys and tokens made with joserfc, served on loopback."""
 
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -28,6 +28,20 @@ def rsa(kid: str, bits: int = 2048) -> RSAKey:
     return RSAKey.generate_key(bits, {"kid": kid})
 
 
+_UNUSED: list[RSAKey] = []
+"""Keys of issuers that are gone. Making one takes longer than most of what is tried with it."""
+
+
+@contextmanager
+def _lent() -> Generator[RSAKey]:
+    """A key that no other issuer has meanwhile."""
+    key = _UNUSED.pop() if _UNUSED else rsa("first")
+    try:
+        yield key
+    finally:
+        _UNUSED.append(key)
+
+
 def signed(claims: Mapping[str, Any], key: Key, header: Mapping[str, Any] | None = None) -> str:
     """A token. `header` goes on top of the usual one."""
     whole = {"alg": "RS256", "typ": "at+jwt", "kid": key.kid, **(header or {})}
@@ -39,7 +53,7 @@ class Issuer:
     """One issuer: its keys, and what it was asked."""
 
     url: str
-    keys: list[Key] = field(default_factory=lambda: [rsa("first")])
+    keys: list[Key]
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     """On top of the usual."""
     asked: list[str] = field(default_factory=list[str])
@@ -98,8 +112,8 @@ class Issuer:
 @asynccontextmanager
 async def issuing() -> AsyncGenerator[Issuer]:
     """An issuer on a free port of loopback."""
-    with listen("127.0.0.1", 0) as sock:
-        issuer = Issuer(url=f"http://127.0.0.1:{sock.getsockname()[1]}")
+    with listen("127.0.0.1", 0) as sock, _lent() as key:
+        issuer = Issuer(url=f"http://127.0.0.1:{sock.getsockname()[1]}", keys=[key])
         running = uvicorn.Server(
             uvicorn.Config(issuer.app(), log_config=None, access_log=False, ws="none", lifespan="off", timeout_graceful_shutdown=1)
         )
