@@ -2,7 +2,7 @@
 # `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format check campaign conformance bench clients inspector typescript suite axe screenshots docs lock clean
+.PHONY: help demo test lint format check campaign conformance bench packages clients inspector typescript suite axe screenshots docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -17,6 +17,9 @@ FACTOR ?= 50
 # Most tests wait for another process, or for a person that is one: two a processor.
 WORKERS ?= $(shell $(if $(wildcard $(BIN)/python),$(BIN)/python,python3) -c 'import os; print(min(8, 2 * (os.cpu_count() or 2)))')
 RUNS ?= 400
+
+# Some machines are set not to keep compiled code. Each of the hundreds of processes that the tests start would compile all of it anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 # An environment that was moved, or whose Python is gone, is made anew.
 ifneq ($(shell $(BIN)/python -c 'print("fit")' 2>/dev/null),fit)
@@ -48,7 +51,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.dev
 	@.ci/packages
 	@$(MAKE) --no-print-directory --keep-going clients || echo 'remit: not every client could be installed; the tests that drive them are skipped' >&2
-	@$(BIN)/python -m pytest -n $(WORKERS) -rs --no-fold-skipped $(TESTS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -rs --no-fold-skipped $(TESTS)
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check --quiet .
@@ -71,6 +74,9 @@ campaign: $(VENV)/.dev
 bench: $(VENV)/.dev
 	@$(PIP) install --group bench
 	@$(BIN)/python -m benchmarks
+
+packages:
+	@.ci/packages
 
 clients: inspector typescript suite axe
 
@@ -111,9 +117,10 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
 	@$(PIP) install --constraint $(CONSTRAINTS) --editable .
 	@touch $@
 
-$(VENV)/.dev: $(VENV)/.installed
+$(VENV)/.dev: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
+	@echo 'remit: installing what it and its tests need, which takes a minute or two' >&2
 	@$(PIP) install --constraint $(CONSTRAINTS) --editable '.[all-models]' --group dev
-	@touch $@
+	@touch $(VENV)/.installed $@
 
 $(INSPECTOR)/.installed: $(VENV)/.dev
 	@mkdir -p $(INSPECTOR)
