@@ -148,11 +148,15 @@ async def http_process(world: World, listening: socket.socket) -> AsyncGenerator
     """A server on this socket, which stays the test's: whoever follows a killed one has the same port, and nobody can take it meanwhile."""
     ready_file(world).unlink(missing_ok=True)
     handle = listening.fileno()
-    running = await anyio.open_process([*command(world), str(handle)], cwd=ROOT, stdin=None, stdout=None, stderr=None, pass_fds=(handle,))
+    running = await anyio.open_process([*command(world), "0"], cwd=ROOT, stdin=handle, stdout=None, stderr=None)
     try:
         await until(anyio.Path(ready_file(world)).exists)
         yield
     finally:
+        with suppress(ProcessLookupError, FileNotFoundError):
+            kill(world)
+        with anyio.move_on_after(LONG, shield=True):
+            await running.wait()
         with suppress(ProcessLookupError):
             running.kill()
         with anyio.CancelScope(shield=True):

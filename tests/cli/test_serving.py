@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.person import BOUND, REMIT
+from tests.cradle.commands import module
 
 HELLO = (
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":'
@@ -31,11 +32,14 @@ def call(number: int, tool: str, **arguments: str) -> str:
 
 
 def serve(
-    environment: Mapping[str, str], *arguments: str | Path, messages: Sequence[str] = (), replies: int = 0
+    environment: Mapping[str, str], *arguments: str | Path, messages: Sequence[str] = (), replies: int = 0, anew: bool = False
 ) -> tuple[int, list[dict[str, object]], str]:
-    """Start it, say hello and the messages, read so many replies, end its input. Exit code, all replies, standard error."""
+    """Start it, say hello and the messages, read so many replies, end its input. Exit code, all replies, standard error.
+    `anew`: the program itself, which loads all that it needs.
+    """
+    words = ("serve", *map(str, arguments))
     process = subprocess.Popen(
-        [REMIT, "serve", *map(str, arguments)],
+        (REMIT, *words) if anew else module("mcp_server", *words),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -61,9 +65,8 @@ def texts(replies: list[dict[str, object]]) -> str:
 
 
 def test_standard_output_holds_nothing_but_the_protocol(environment: Mapping[str, str], workspace: Path) -> None:
-    code, replies, logged = serve(
-        environment, "--workspace", workspace, "--log-level", "debug", messages=[call(2, "read", filePath="a.txt")], replies=2
-    )
+    asked = [call(2, "read", filePath="a.txt")]
+    code, replies, logged = serve(environment, "--workspace", workspace, "--log-level", "debug", messages=asked, replies=2, anew=True)
     assert code == 0
     assert {reply["id"] for reply in replies} == {1, 2}
     assert "first line" in texts(replies)

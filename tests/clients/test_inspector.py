@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.cli.person import REMIT, Person
+from tests.cli.person import Person
 from tests.cli.screen import Onlooker
+from tests.cradle.commands import module
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = Path(sys.executable).parent
@@ -66,8 +67,9 @@ class Client:
         """Under way; both its outputs are pipes."""
         config = self.folder / "inspector.json"
         project = str(self.folder / "project")
-        serve = ["serve", "--workspace", project, "--model", "scripted:script.yaml", "--deny", "edit(locked.txt)"]
-        server = {"command": REMIT, "args": serve, "env": dict(self.environment)}
+        serve = ("serve", "--workspace", project, "--model", "scripted:script.yaml", "--deny", "edit(locked.txt)")
+        program, *rest = module("mcp_server", *serve)
+        server = {"command": program, "args": rest, "env": dict(self.environment)}
         config.write_text(json.dumps({"mcpServers": {"remit": server}}))
         return subprocess.Popen(
             [INSPECTOR, "--cli", "--config", config, "--server", "remit", "--protocol-era", self.era, *arguments],
@@ -197,7 +199,7 @@ def open_prompt(client: Client) -> dict[str, Any]:
     deadline = time.monotonic() + BOUND
     while time.monotonic() < deadline:
         listed = subprocess.run(
-            [REMIT, "approvals", "--json"],
+            module("mcp_server", "approvals", "--json"),
             env={**os.environ, **client.environment},
             capture_output=True,
             text=True,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.person import REMIT
 from tests.clients.configurations import EXAMPLES, ROOT
+from tests.cradle.commands import module
 
 BOUND = 240.0
 NODE = Path(sys.executable).with_name("node")
@@ -40,7 +40,7 @@ def run(words: Sequence[str | Path], typed: str, environment: Mapping[str, str],
 
 
 def served(sample: Path) -> list[str]:
-    return [REMIT, "serve", "--workspace", str(sample), "--model", "scripted:script.yaml", "--log-level", "error"]
+    return [*module("mcp_server", "serve", "--workspace", str(sample), "--model", "scripted:script.yaml", "--log-level", "error")]
 
 
 def python(era: str, typed: str, sample: Path, environment: Mapping[str, str]) -> tuple[int, str]:
