@@ -14,6 +14,7 @@ from starlette.types import ASGIApp
 
 from mcp_server.gateway.challenges import metadata, metadata_paths
 from mcp_server.gateway.door import Door, Hosts, Verifies
+from mcp_server.gateway.proxies import behind
 from mcp_server.gateway.reception import Received, Reception
 from mcp_server.gateway.streams import LOOK
 from mcp_server.protocol.lines import Line
@@ -72,7 +73,7 @@ def gateway_app(
     door = Door(Received(inner, reception, path), gateway, authority, look=look)
     doors = [Route(place, door) for place in (path, path + "/{workspace}/{agent}")]
     app = Starlette(routes=[*told, *pages, *doors], lifespan=lifespan)
-    return Hosts(app, gateway)
+    return behind(Hosts(app, gateway), gateway.trusted_proxies)
 
 
 def console_at(path: str, console: ASGIApp) -> list[BaseRoute]:

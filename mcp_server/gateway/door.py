@@ -50,6 +50,7 @@ class Hosts:
         usual = {"https": 443, "http": 80}[parts.scheme]
         own = (parts.netloc,) if parts.port is not None else (parts.netloc, f"{parts.netloc}:{usual}")
         self._hosts = frozenset(own if gateway.hosts is None else gateway.hosts)
+        self._most = gateway.limits.header_bytes
         pages = f"{parts.scheme}://{parts.netloc}"
         console = () if gateway.console is None else (pages,)
         self._origins = frozenset((pages,) if gateway.origins is None else (*gateway.origins, *console))
@@ -63,6 +64,9 @@ class Hosts:
         await self._app(scope, receive, send)
 
     def _wrong(self, scope: Scope) -> Unfit | None:
+        # uvicorn bounds those alone that do not arrive at once.
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > self._most:
+            return Unfit(status=431, reason="The headers are too large.")
         if (header(scope, "host") or "").lower() not in self._hosts:
             return Unfit(status=421, reason="This host is not served here.")
         if has(scope, "origin") and (header(scope, "origin") or "").lower() not in self._origins:

@@ -93,7 +93,9 @@ async def campaign(folder: Path, visits: int, seed: int, say: Callable[[str], No
                 await crowd.visits(min(PART, visits - done), AT_ONCE)
                 tally.looks.append(await held.ask())
                 say(f"{done + PART}: {tally.looks[-1]}, {len(crowd.wrong)} wrong")
-        tally.wrong = crowd.wrong
+                for line in crowd.wrong[len(tally.wrong) :]:
+                    say(f"  {line}")
+                tally.wrong = list(crowd.wrong)
         tally.gone = await _once_all_have_gone(held, tally.looks[0])
         tally.rows = await held.ask("old")
     tally.wrong += judged(tally)

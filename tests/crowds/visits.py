@@ -123,7 +123,7 @@ async def one_who_is_asked_and_answers(crowd: Crowd) -> None:
 
 async def one_who_is_asked_and_leaves(crowd: Crowd) -> None:
     speaker = crowd.somebody("2026-07-28", FORMS)
-    asked = (await speaker.calls("write", filePath="never.txt", content="x"))["result"]
+    asked = (await speaker.calls("write", **crowd.new_file()))["result"]
     assert "inputRequests" in asked, asked
 
 
