@@ -53,7 +53,7 @@ class Issuer:
     """One issuer: its keys, and what it was asked."""
 
     url: str
-    keys: list[Key]
+    keys: list[Key] = field(default_factory=lambda: [rsa("first")])
     metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     """On top of the usual."""
     asked: list[str] = field(default_factory=list[str])
