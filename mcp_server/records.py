@@ -500,7 +500,7 @@ class AuditEvent:
     """What happened at one doorway. Holds digests of arguments; the arguments only where settings say so, without secrets."""
 
     at: float
-    kind: Literal["decision", "key", "outcome", "prompt", "ruling", "run", "session", "trust"]
+    kind: Literal["decision", "key", "look", "outcome", "prompt", "ruling", "run", "session", "trust"]
     principal: str
     session_id: SessionId
     session_path: tuple[str, ...]

@@ -46,9 +46,12 @@ class Answering:
     """Closes a prompt with its answer, where somebody must be told of it. None: in the store alone."""
     refused: int = field(default=0)
 
-    async def answer(self, prompt: Prompt, sent: Sent, *, by: str, at: float) -> NotCounted | None:
-        """Close the prompt of the person `by`. None: done. The first answer counts, wherever it is given."""
-        read = answer_in(prompt, sent, by=by, channel=self.channel, at=at)
+    async def answer(self, prompt: Prompt, sent: Sent, *, by: str, at: float, roles: tuple[str, ...] = ()) -> NotCounted | None:
+        """Close the prompt, as the person `by`. None: done. The first answer counts, wherever it is given.
+
+        `roles`: by which they answer what is somebody else's.
+        """
+        read = answer_in(prompt, sent, by=by, channel=self.channel, at=at, roles=roles)
         if isinstance(read, Answer):
             closed = await (close_with(self.store, prompt, read) if self.close is None else self.close(prompt, read))
             if closed:
@@ -81,7 +84,7 @@ class Answering:
         await self.store.audit((event,))
 
 
-def answer_in(prompt: Prompt, sent: Sent, *, by: str, channel: str, at: float) -> Answer | NotCounted:
+def answer_in(prompt: Prompt, sent: Sent, *, by: str, channel: str, at: float, roles: tuple[str, ...] = ()) -> Answer | NotCounted:
     """The answer that a form holds, if the prompt offers it."""
     if prompt.state is not PromptState.OPEN:
         return NotCounted("it was not open any more; nothing was changed")
@@ -89,7 +92,7 @@ def answer_in(prompt: Prompt, sent: Sent, *, by: str, channel: str, at: float) -
         return NotCounted("it answers another call than this prompt shows")
     match prompt.subject:
         case ApprovalSubject() as subject:
-            choice = _chosen(sent, [offer.choice for offer in subject.offers])
+            choice = _chosen(sent, [offer.choice for offer in (subject.role_offers if roles else subject.offers)])
         case BudgetSubject():
             choice = _chosen(sent, [Choice.ALLOW_ONCE, Choice.DENY])
         case QuestionSubject() as subject:
@@ -99,7 +102,7 @@ def answer_in(prompt: Prompt, sent: Sent, *, by: str, channel: str, at: float) -
             return Answer(choice=None, words=json.dumps(answers, ensure_ascii=False), by=by, channel=channel, at=at)
     if choice is None:
         return NotCounted("this prompt does not offer that answer")
-    return Answer(choice=choice, words=_one(sent, "words")[:WORDS_CHARS].strip(), by=by, channel=channel, at=at)
+    return Answer(choice=choice, words=_one(sent, "words")[:WORDS_CHARS].strip(), by=by, channel=channel, at=at, roles=roles)
 
 
 def _one(sent: Sent, name: str) -> str:

@@ -114,7 +114,7 @@ def download(mine: Belongings, query: Mapping[str, str], *, now: float) -> Respo
     if form is None or search.wrong:
         return turned_away(search.wrong or "There is no such form of an export: jsonl or ocsf.", 400)
 
-    lines = exported(mine.store, search.wanted, form=form, principals=mine.keys, session_id=search.session)
+    lines = exported(mine.store, search.wanted, form=form, principals=mine.read, session_id=search.session)
     name = f"remit-audit-{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H-%M-%SZ}{'.ocsf' if form == 'ocsf' else ''}.jsonl"
     named = {"content-disposition": f'attachment; filename="{name}"'}
     return StreamingResponse((f"{line}\n" async for line in lines), media_type="application/jsonl", headers=named)

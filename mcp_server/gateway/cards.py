@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from mcp_server.gateway.details import Part
@@ -35,11 +35,29 @@ class Shown:
     prompt: Prompt
     diff: str = ""
     parts: tuple[Part, ...] = ()
+    whose: str = ""
+    """Whose it is, where it is somebody else's."""
+    roles: tuple[str, ...] = ()
+    """By which who looks may answer somebody else's."""
+
+    @property
+    def offered(self) -> Prompt:
+        """The prompt with what whoever looks may choose from."""
+        subject, answer = self.prompt.subject, self.prompt.answer
+        by_role = bool(self.roles or (answer is not None and answer.roles))
+        if not by_role or not isinstance(subject, ApprovalSubject):
+            return self.prompt
+        return replace(self.prompt, subject=replace(subject, offers=subject.role_offers))
+
+    @property
+    def answerable(self) -> bool:
+        """May whoever looks answer it at all?"""
+        return not self.whose or bool(self.roles)
 
 
 def card(shown: Shown, *, action: str, form_key: str, note: str = "", here: str = "console") -> Html:
     """The whole card. `action`: where its answers are sent. `note`: what was just found out. `here`: the channel it is shown in."""
-    prompt = shown.prompt
+    prompt = shown.offered
     state = "open" if prompt.state is PromptState.OPEN else "over"
     attributes = {"class": f"card {state}", "id": f"card-{prompt.id}", "data-prompt": prompt.id, "data-state": state, "tabindex": "-1"}
     labelled = {**attributes, "aria-labelledby": f"title-{prompt.id}"}
@@ -47,11 +65,21 @@ def card(shown: Shown, *, action: str, form_key: str, note: str = "", here: str 
     return el(
         "article",
         labelled,
-        _head(prompt),
+        _head(prompt, shown.whose),
         el("p", {"class": "note", "role": "status"}, note) if note else None,
         _over(prompt, here) if state == "over" else None,
         el("div", {"class": "evidence"}, *body),
-        _answers(prompt, action, form_key) if state == "open" else None,
+        *_below(shown, action, form_key, state),
+    )
+
+
+def _below(shown: Shown, action: str, form_key: str, state: str) -> Iterator[Child]:
+    if state != "open":
+        return
+    if shown.roles:
+        yield el("p", {"class": "note"}, f"You may answer it as {' and '.join(shown.roles)}, for this once.")
+    yield (
+        _answers(shown.offered, action, form_key) if shown.answerable else el("p", {"class": "note"}, "You may read it, and not answer it.")
     )
 
 
@@ -74,7 +102,7 @@ def moment(at: float, mode: str = "") -> Html:
 # ---- what is asked ------------------------------------------------------------------------------
 
 
-def _head(prompt: Prompt) -> Html:
+def _head(prompt: Prompt, whose: str) -> Html:
     match prompt.subject:
         case ApprovalSubject() as subject:
             wants: Html = join(" wants to use ", said(subject.tool))
@@ -89,6 +117,7 @@ def _head(prompt: Prompt) -> Html:
         "header",
         None,
         el("h2", {"id": f"title-{prompt.id}"}, path(prompt), wants),
+        el("p", {"class": "whose"}, said(whose)) if whose else None,
         el("p", {"class": "when"}, "asked ", moment(prompt.created_at, "age"), lapses, " · ", el("span", {"class": "id"}, prompt.id)),
     )
 

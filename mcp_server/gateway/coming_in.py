@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from starlette.types import ASGIApp
@@ -14,8 +13,10 @@ from mcp_server.gateway.oidc import signs_in_of
 from mcp_server.gateway.sign_in import Names, SignIn
 from mcp_server.gateway.team_console import team_console
 from mcp_server.principal import TokenPrincipal
+from mcp_server.sessions.book import Rulebook
+from mcp_server.sessions.memberships import membership_in
 from mcp_server.settings.gateway import Gateway
-from mcp_server.settings.membership import claims_heard, membership_of
+from mcp_server.settings.membership import claims_heard
 from mcp_server.store.protocol import Store
 
 
@@ -25,6 +26,7 @@ def console_of(
     authority: Authority,
     keys: KeyHolders,
     fetcher: Fetcher,
+    rulebook: Rulebook,
     *,
     home: str,
     steady: Callable[[], float] = time.monotonic,
@@ -38,6 +40,7 @@ def console_of(
         authority: Checks ID tokens.
         keys: Checks API keys.
         fetcher: Asks the issuer.
+        rulebook: Says who somebody is, as settings are now.
         home: What `$HOME` stands for in lines of shell.
         steady: Seconds that only go forward.
         clock: Seconds since the epoch.
@@ -49,16 +52,19 @@ def console_of(
     if url is None:
         return None
 
-    def may_come(principal: TokenPrincipal, claims: Mapping[str, Any]) -> bool:
-        found = membership_of(gateway, principal, claims)
-        return found.member or bool(found.every_role)
+    async def may_come(principal: TokenPrincipal) -> bool:
+        found = await membership_in(store, rulebook, principal.key)
+        return found is not None and (found.member or bool(found.every_role))
+
+    async def heard(principal: TokenPrincipal, claims: Mapping[str, Any]) -> None:
+        await store.keep_claims(principal.key, claims_heard(gateway, claims), issued_at=float(claims["iat"]))
 
     entrance = SignIn(
         names=Names(url=url),
         oidc=signs_in_of(gateway, url, fetcher, authority, steady),
         keys=keys,
         may_come=may_come,
-        kept=partial(claims_heard, gateway),
+        heard=heard,
         clock=clock,
     )
-    return team_console(entrance, store, home=home, clock=clock)
+    return team_console(entrance, store, rulebook, home=home, clock=clock)

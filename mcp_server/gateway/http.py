@@ -53,7 +53,7 @@ async def serve_gateway(
     try:
         keys = KeyHolders(store, time.time, gateway.scopes.required)
         authority = Authority(gateway, fetcher, keys, steady=time.monotonic, clock=time.time)
-        console = None if pages is None else console_of(gateway, pages, authority, keys, fetcher, home=home)
+        console = None if pages is None else console_of(gateway, pages, authority, keys, fetcher, reception.rulebook, home=home)
         app = gateway_app(server, gateway, authority, reception, console=console)
         config = uvicorn.Config(
             app,

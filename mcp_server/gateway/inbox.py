@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import anyio
@@ -43,8 +43,10 @@ class Inbox:
         return await (await self.whose()).open_prompts()
 
     async def shown(self, prompt: Prompt) -> Shown:
-        """The prompt with its details."""
-        return await detailed(prompt, self.store, self.home)
+        """The prompt with its details, whose it is, and what may be done about it."""
+        mine = await self.whose()
+        whose, roles = await mine.named(prompt.principal), await mine.answers_as(prompt)
+        return replace(await detailed(prompt, self.store, self.home), whose=whose, roles=roles)
 
     async def happenings(self, still_in: Callable[[], Awaitable[bool]]) -> AsyncGenerator[str]:
         """Server-sent events: which prompts are open, at once and whenever that has changed. Ends when the visit does."""

@@ -31,6 +31,8 @@ from mcp_server.store.protocol import Store
 STATIC = {"console.css": "text/css", "cards.js": "text/javascript", "console.js": "text/javascript", "prompt.js": "text/javascript"}
 FILES = Path(__file__).parent / "static"
 
+NOT_THEIRS = "it is somebody else's to answer"
+
 MOST_STREAMS = 20
 """Of one browser at once. Each asks the store five times a second."""
 
@@ -100,7 +102,11 @@ class Pages:
         if prompt is None:
             await self.answering.refuse("there is no such prompt", at=self.clock(), ref=prompt_id, by=mine.by)
             return await self._prompt_page(prompt_id, visit)
-        refused = await self.answering.answer(prompt, sent, by=mine.by, at=self.clock())
+        roles = await mine.answers_as(prompt)
+        if not roles and not mine.is_own(prompt.principal):
+            await self.answering.refuse(NOT_THEIRS, at=self.clock(), prompt=prompt, by=mine.by)
+            return await self._prompt_page(prompt_id, visit, note="Your answer did not count: it is somebody else's to give.", status=403)
+        refused = await self.answering.answer(prompt, sent, by=mine.by, at=self.clock(), roles=roles)
         if isinstance(refused, NotCounted):
             return await self._prompt_page(prompt_id, visit, note=f"Your answer did not count: {refused.reason}.", status=409)
         return RedirectResponse(f"/{self.entrance.door}/prompts/{prompt_id}", 303)
@@ -108,14 +114,20 @@ class Pages:
     async def show_sessions(self, request: Request, visit: Visit) -> Response:
         """Who works."""
         finished = "all" in request.query_params
-        body = await sessions_page(await self.whose(visit), self.entrance.door, finished=finished, now=self.clock())
+        mine = await self.whose(visit)
+        await mine.tell(self.clock(), "the sessions of others", others=mine.listed)
+        body = await sessions_page(mine, self.entrance.door, finished=finished, now=self.clock())
         return self.entrance.frame(visit).page("Sessions", "sessions", *body)
 
     async def show_session(self, request: Request, visit: Visit) -> Response:
         """One transcript."""
-        body = await session_page(await self.whose(visit), self.entrance.door, request.path_params["session_id"])
+        mine = await self.whose(visit)
+        session_id = request.path_params["session_id"]
+        body = await session_page(mine, self.entrance.door, session_id, explained=self.rules is not None)
         if body is None:
             return self.entrance.frame(visit).page("No such session", "sessions", el("h1", None, "No such session"), status=404)
+        if (session := await mine.session(session_id)) is not None:
+            await mine.tell(self.clock(), "a session of somebody else", others=(session.principal,), ref=session_id)
         return self.entrance.frame(visit).page("Session", "sessions", *body)
 
     async def show_rulings(self, _request: Request, visit: Visit) -> Response:
@@ -129,17 +141,23 @@ class Pages:
         return RedirectResponse(f"/{self.entrance.door}/rulings", 303)
 
     async def _rulings_page(self, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
-        body = await rulings_page(await self.whose(visit), self.entrance.door, visit.form_key, now=self.clock(), note=note)
+        mine = await self.whose(visit)
+        await mine.tell(self.clock(), "the rulings of others", others=mine.read)
+        body = await rulings_page(mine, self.entrance.door, visit.form_key, now=self.clock(), note=note)
         return self.entrance.frame(visit).page("Rulings", "rulings", *body, status=status)
 
     async def show_audit(self, request: Request, visit: Visit) -> Response:
         """What happened, through filters."""
-        body = await audit_page(await self.whose(visit), self.entrance.door, search_of(request.query_params, now=self.clock()))
+        mine = await self.whose(visit)
+        await mine.tell(self.clock(), "the audit of others", others=mine.read)
+        body = await audit_page(mine, self.entrance.door, search_of(request.query_params, now=self.clock()))
         return self.entrance.frame(visit).page("Audit", "audit", *body)
 
     async def export_audit(self, request: Request, visit: Visit) -> Response:
         """All of what happened that the filters select, as a file."""
-        return download(await self.whose(visit), request.query_params, now=self.clock())
+        mine = await self.whose(visit)
+        await mine.tell(self.clock(), "the audit of others, as a file", others=mine.read)
+        return download(mine, request.query_params, now=self.clock())
 
     async def show_agents(self, request: Request, visit: Visit) -> Response:
         """Who there is, and what would happen."""
@@ -149,10 +167,13 @@ class Pages:
         return self.entrance.frame(visit).page("Agents", "agents", *body)
 
     async def _prompt_page(self, prompt_id: str, visit: Visit, *, note: str = "", status: int = 200) -> HTMLResponse:
-        prompt = await (await self.whose(visit)).prompt(prompt_id)
+        mine = await self.whose(visit)
+        prompt = await mine.prompt(prompt_id)
         back = el("p", None, el("a", {"href": f"/{self.entrance.door}/"}, "Back to the inbox"))
         if prompt is None:
             return self.entrance.frame(visit).page("No such prompt", "", el("h1", None, "No such prompt"), back, status=404)
+        if not await mine.answers_as(prompt):
+            await mine.tell(self.clock(), "a prompt of somebody else", others=(prompt.principal,), ref=prompt_id)
         body = await prompt_page(self.inbox_of(visit), prompt, self.entrance.door, visit.form_key, note=note)
         return self.entrance.frame(visit).page("Prompt", "", *body, back, status=status)
 

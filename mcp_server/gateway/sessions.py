@@ -1,13 +1,13 @@
 """Who works or has worked, as a tree; and one session's transcript with the verdicts in place."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from mcp_server.gateway.belongings import Belongings
 from mcp_server.gateway.cards import agents, moment
-from mcp_server.gateway.html import Child, Html, el, lined, said
+from mcp_server.gateway.html import Child, Html, el, join, lined, said
 from mcp_server.policy.values import CallId, ToolCall
-from mcp_server.records import CallEnded, CallStarted, Compacted, ModelTurn, StoredEntry, TaskGiven
+from mcp_server.records import CallEnded, CallStarted, Compacted, ModelTurn, SessionRecord, StoredEntry, TaskGiven
 from mcp_server.sessions.forest import Forest, Listed, began, ended, read_forest
 from mcp_server.sessions.plain_entries import text_of
 from mcp_server.sessions.story import Story, beside, story_of, used, verdicts
@@ -26,9 +26,10 @@ MOST_CHARACTERS = 20_000
 
 async def sessions_page(mine: Belongings, door: str, *, finished: bool, now: float) -> list[Child]:
     """The body of the page with the tree."""
-    forest = await read_forest(mine.store, principals=mine.keys, workspace=None, limit=MOST_LISTED, finished=finished)
+    forest = await read_forest(mine.store, principals=mine.listed, workspace=None, limit=MOST_LISTED, finished=finished)
     other = ("Only what goes on", f"/{door}/sessions") if finished else ("Finished ones too", f"/{door}/sessions?all=1")
-    rows = [_row(depth, one, door, now) for depth, one in forest.tree()]
+    names = {key: await mine.named(key) for key in {one.session.principal for one in forest.listed}}
+    rows = [_row(depth, one, door, now, mine, names) for depth, one in forest.tree()]
     return [
         el("h1", None, "Sessions"),
         el("p", None, el("a", {"href": other[1]}, other[0])),
@@ -42,35 +43,55 @@ def _apart(forest: Forest) -> Html | None:
     return el("p", {"class": "when"}, f"{apart} finished session{'' if apart == 1 else 's'} not shown.") if apart else None
 
 
-def _row(depth: int, one: Listed | int, door: str, now: float) -> Html:
+def _row(depth: int, one: Listed | int, door: str, now: float, mine: Belongings, names: Mapping[str, str]) -> Html:
     """Each row says its depth to those who cannot see it."""
     place = {"class": f"depth-{min(depth, 8)}", "aria-level": str(depth + 1), "role": "listitem"}
     if isinstance(one, int):
         return el("li", place, f"{one} finished")
     link = el("a", {"href": f"/{door}/sessions/{one.session.id}"}, said(one.session.agent))
     span = elapsed_of(ended(one, now) - began(one))
-    return el("li", place, link, " ", el("span", {"class": "state"}, one.state), f" · {span} · ", *_about(one, door))
+    return el(
+        "li",
+        place,
+        link,
+        " ",
+        el("span", {"class": "state"}, one.state),
+        f" · {span} · ",
+        *_about(one, door, mine, names[one.session.principal]),
+    )
 
 
-def _about(one: Listed, door: str) -> Iterator[Child]:
+def _about(one: Listed, door: str, mine: Belongings, whose: str) -> Iterator[Child]:
+    """What an operator is shown of others says that they work, and not at what."""
+    if whose:
+        yield el("span", {"class": "whose"}, said(whose))
+    if not mine.reads(one.session):
+        return
     reason = one.run.reason if one.run is not None else ""
     yield said(", ".join(part for part in (reason, one.session.title) if part))
     for prompt in one.prompts:
-        yield el("p", {"class": "note"}, el("a", {"href": f"/{door}/prompts/{prompt.id}"}, "asks you: ", said(wanted(prompt)[:200])))
+        yield el(
+            "p",
+            {"class": "note"},
+            el("a", {"href": f"/{door}/prompts/{prompt.id}"}, "asks: " if whose else "asks you: ", said(wanted(prompt)[:200])),
+        )
 
 
-async def session_page(mine: Belongings, door: str, session_id: str) -> list[Child] | None:
-    """The body of one session's page. None: there is no such session of this person's."""
+async def session_page(mine: Belongings, door: str, session_id: str, *, explained: bool) -> list[Child] | None:
+    """The body of one session's page. None: there is no such session that this person may see. `explained`: there is a page of rules."""
     session = await mine.session(session_id)
     if session is None:
         return None
+    whose = await mine.named(session.principal)
+    if not mine.reads(session):
+        return await _outline(mine, session, door, whose)
     story = await story_of(mine.store, session)
     children = await mine.store.children(session.id)
     left = len(story.entries) - MOST_ENTRIES
     return [
         el("h1", None, agents(story.path)),
-        el("p", {"class": "when"}, session.id, " · ", said(session.workspace)),
-        el("p", None, el("a", {"href": f"/{door}/agents?session={session.id}"}, "What it may do")),
+        el("p", {"class": "when"}, session.id, " · ", said(session.workspace), join(" · ", said(whose)) if whose else None),
+        el("p", None, el("a", {"href": f"/{door}/agents?session={session.id}"}, "What it may do")) if explained else None,
         el("p", None, said(session.title)) if session.title else None,
         el("p", None, el("span", {"class": "state"}, story.listed.state), *_usage(story)),
         *(el("p", None, "sent ", el("a", {"href": f"/{door}/sessions/{one.id}"}, said(one.agent))) for one in children),
@@ -78,6 +99,20 @@ async def session_page(mine: Belongings, door: str, session_id: str) -> list[Chi
         *(_entry(story, stored) for stored in story.entries[-MOST_ENTRIES:]),
         *(_beside(story, call, tool, end) for call, tool, end in ((c, event.tool, end) for c, event, end in beside(story))),
         _changes(story),
+    ]
+
+
+async def _outline(mine: Belongings, session: SessionRecord, door: str, whose: str) -> list[Child]:
+    """That a session works, how far it is and what it has used: nothing of what it reads and writes."""
+    chain, run = await mine.store.chain(session.id), await mine.store.latest_run(session.id)
+    state = ("open" if session.ended_at is None else "ended") if run is None else run.state.value
+    children = await mine.store.children(session.id)
+    return [
+        el("h1", None, agents([one.agent for one in chain])),
+        el("p", {"class": "when"}, session.id, " · ", said(session.workspace), " · ", said(whose)),
+        el("p", None, el("span", {"class": "state"}, state), f" · {used(run.usage)}" if run is not None else None),
+        *(el("p", None, "sent ", el("a", {"href": f"/{door}/sessions/{one.id}"}, said(one.agent))) for one in children),
+        el("p", {"class": "note"}, "You see that it works, and not what it reads and writes."),
     ]
 
 

@@ -2,7 +2,7 @@
 
 import re
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -36,6 +36,9 @@ BROWSER_SECONDS = 3600
 
 FORM_BYTES = 4096
 """Of the form with an API key."""
+
+TEAM_ROOMS = tuple(room for room in ROOMS if room[0] != "agents")
+"""Nobody reads agents and rules here."""
 
 _BACK = re.compile(r"[\w/-]*(\?[\w=&%+.:-]*)?", re.ASCII)
 
@@ -82,11 +85,11 @@ class SignIn:
     oidc: SignsIn | None
     """None: people come in with API keys alone."""
     keys: KeyHolders
-    may_come: Callable[[TokenPrincipal, Mapping[str, Any]], bool]
+    may_come: Callable[[TokenPrincipal], Awaitable[bool]]
     """Has somebody any part in this gateway? Asked at every request: settings may have changed."""
-    kept: Callable[[Mapping[str, Any]], Mapping[str, Any]]
-    """Of the claims of an ID token, those that settings ask for."""
-    rooms: tuple[tuple[str, str], ...] = ROOMS
+    heard: Callable[[TokenPrincipal, Mapping[str, Any]], Awaitable[None]]
+    """Told what an ID token says of somebody."""
+    rooms: tuple[tuple[str, str], ...] = TEAM_ROOMS
     clock: Callable[[], float]
     visits: Visits = field(init=False)
     _attempts: Attempts = field(init=False)
@@ -110,7 +113,7 @@ class SignIn:
         if found is None:
             return None
         stands = not found.api_key or await self.keys.counts(found.api_key)
-        if not stands or not isinstance(found.principal, TokenPrincipal) or not self.may_come(found.principal, found.claims):
+        if not stands or not isinstance(found.principal, TokenPrincipal) or not await self.may_come(found.principal):
             self.visits.leave(cookie)
             return None
         return found
@@ -187,12 +190,12 @@ class SignIn:
             return self._unreached(request, error)
         except Refused as error:
             return self._failed(request, str(error))
-        claims = self.kept(found.claims)
-        if not self.may_come(found.principal, claims):
+        await self.heard(found.principal, found.claims)
+        if not await self.may_come(found.principal):
             log.warning("a sign-in was refused", reason="no part in this gateway", principal=found.principal.key, client=_address(request))
             return told(self.door, "Nothing for you here", NO_PART, 403)
         called = found.called or found.principal.subject
-        cookie = self.visits.admit(found.principal, called=called, claims=claims)
+        cookie = self.visits.admit(found.principal, called=called)
         return self._come_in(request, cookie, attempt.back, found.principal)
 
     def _failed(self, request: Request, reason: str) -> Response:

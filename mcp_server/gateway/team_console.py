@@ -9,19 +9,27 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from mcp_server.gateway.answering import Answering
-from mcp_server.gateway.belongings import Belongings, belongings_of
+from mcp_server.gateway.belongings import Belongings, belongings_of, with_roles
 from mcp_server.gateway.guarding import Guarded
+from mcp_server.gateway.oversight import Oversight
 from mcp_server.gateway.pages import Pages
 from mcp_server.gateway.sign_in import SignIn
 from mcp_server.gateway.visits import Visit
+from mcp_server.principal import TokenPrincipal
+from mcp_server.sessions.book import Rulebook
+from mcp_server.sessions.memberships import membership_in
 from mcp_server.store.protocol import Store
 
 
-def team_console(entrance: SignIn, store: Store, *, home: str, clock: Callable[[], float]) -> ASGIApp:
+def team_console(entrance: SignIn, store: Store, rulebook: Rulebook, *, home: str, clock: Callable[[], float]) -> ASGIApp:
     """The application, for below the console's own path. `home`: what `$HOME` stands for in lines of shell."""
 
     async def whose(visit: Visit) -> Belongings:
-        return await belongings_of(visit.principal, store)
+        mine, by = await belongings_of(visit.principal, store), visit.principal
+        membership = await membership_in(store, rulebook, by.key)
+        if membership is None or not isinstance(by, TokenPrincipal):
+            return mine
+        return await with_roles(mine, Oversight(store=store, rulebook=rulebook, by=by, membership=membership))
 
     answering = Answering(store=store, principal="")
     pages = Pages(store=store, entrance=entrance, answering=answering, whose=whose, clock=clock, home=home)

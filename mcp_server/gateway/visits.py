@@ -2,11 +2,9 @@
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from mcp_server.gateway.verified import NO_CLAIMS
 from mcp_server.principal import Principal
 
 MOST_OF_ONE = 20
@@ -27,8 +25,6 @@ class Visit:
     heard_at: float
     called: str = ""
     """What the person is called on their own pages."""
-    claims: Mapping[str, Any] = field(default_factory=lambda: NO_CLAIMS)
-    """What their issuer said of them when they came in."""
     api_key: str = ""
     """The digest of the API key that they came in with; empty: they came in otherwise."""
 
@@ -45,7 +41,7 @@ class Visits:
     _visits: dict[str, Visit] = field(default_factory=dict[str, Visit])
     _opened: int = 0
 
-    def admit(self, principal: Principal, *, called: str = "", claims: Mapping[str, Any] = NO_CLAIMS, api_key: str = "") -> str:
+    def admit(self, principal: Principal, *, called: str = "", api_key: str = "") -> str:
         """The cookie of a new visit of somebody who is known."""
         self._forget(principal)
         self._opened += 1
@@ -57,7 +53,6 @@ class Visits:
             began_at=now,
             heard_at=now,
             called=called,
-            claims=claims,
             api_key=api_key,
         )
         return cookie

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from mcp_server.policy.values import CallId, ToolCall
-from mcp_server.policy.verdicts import Opinion, Step, ValueVerdict, Verdict
+from mcp_server.policy.verdicts import Opinion, SessionId, Step, ValueVerdict, Verdict
 from mcp_server.records import (
     AuditEvent,
     CallEnded,
@@ -130,6 +130,11 @@ def ruled(at: float, record: RulingRecord, path: tuple[str, ...], outcome: str, 
         outcome=outcome,
         ref=record.id,
     )
+
+
+def looked(at: float, by: str, outcome: str, ref: str = "") -> AuditEvent:
+    """Somebody looked, by their role, at what is another's. `by`: whose audit tells of it."""
+    return AuditEvent(at=at, kind="look", principal=by, session_id=SessionId(""), session_path=(), ruled_by=by, outcome=outcome, ref=ref)
 
 
 def ran(at: float, run: RunRecord, path: tuple[str, ...], outcome: str) -> AuditEvent:

@@ -8,7 +8,7 @@ from datetime import datetime
 from mcp_server.records import AuditEvent
 from mcp_server.sessions.wording import path_of, time_of
 
-KINDS = ("decision", "key", "outcome", "prompt", "ruling", "run", "session", "trust")
+KINDS = ("decision", "key", "look", "outcome", "prompt", "ruling", "run", "session", "trust")
 ACTIONS = ("allow", "ask", "deny")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 HEADS = ("TIME", "WHO", "TOOL", "WHAT", "RULES", "BY", "OUTCOME")

@@ -40,7 +40,7 @@ async def read_story(store: Store, listed: Listed, path: tuple[str, ...]) -> Sto
                 decisions.setdefault(stored.event.ref, []).append(stored.event)
             case "outcome":
                 outcomes[stored.event.ref] = stored.event
-            case "key" | "prompt" | "ruling" | "run" | "session" | "trust":
+            case "key" | "look" | "prompt" | "ruling" | "run" | "session" | "trust":
                 pass
     prompts: dict[CallId, list[Prompt]] = {}
     for prompt in await store.prompts(principal=session.principal, session_id=session.id):

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urljoin
 
 import anyio
@@ -20,9 +20,12 @@ from mcp_server.gateway.coming_in import console_of
 from mcp_server.gateway.door import Hosts
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.keys import KeyHolders, digest_of, new_key
+from mcp_server.principal import Principal, TokenPrincipal
 from mcp_server.protocol.http import listen
 from mcp_server.records import AuditEvent, Prompt
+from mcp_server.sessions.book import Rulebook
 from mcp_server.settings.gateway import Gateway
+from mcp_server.settings.membership import Membership, membership_of
 from mcp_server.store.api_keys import ApiKey
 from mcp_server.store.ids import mint
 from mcp_server.store.protocol import Store
@@ -133,6 +136,16 @@ class Team:
         return [stored.event for stored in await self.store.audit_log()]
 
 
+@dataclass(frozen=True, slots=True)
+class Says:
+    """Of a rulebook, who somebody is by the gateway's settings."""
+
+    gateway: Gateway
+
+    def membership(self, principal: Principal, claims: Mapping[str, Any]) -> Membership | None:
+        return membership_of(self.gateway, principal, claims) if isinstance(principal, TokenPrincipal) else None
+
+
 @asynccontextmanager
 async def teamed(folder: Path, *, public: bool = False, **gateway: Any) -> AsyncGenerator[Team]:
     """Serve the console on the store in a folder. `public`: without a secret at the issuer."""
@@ -168,7 +181,15 @@ async def _served(gateway: Gateway, folder: Path, sock: Any) -> AsyncGenerator[t
         keys = KeyHolders(store, lambda: clocks[0][0], [])
         authority = Authority(gateway, fetcher, keys, steady=lambda: clocks[1][0], clock=lambda: clocks[0][0])
         console = console_of(
-            gateway, store, authority, keys, fetcher, home="/home/x", steady=lambda: clocks[1][0], clock=lambda: clocks[0][0]
+            gateway,
+            store,
+            authority,
+            keys,
+            fetcher,
+            cast("Rulebook", Says(gateway)),
+            home="/home/x",
+            steady=lambda: clocks[1][0],
+            clock=lambda: clocks[0][0],
         )
         assert console is not None
         app = Hosts(Starlette(routes=console_at("/console", console)), gateway)
