@@ -208,22 +208,6 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
-    """What a session's runs, or those of a whole tree, have used up so far."""
-
-    tokens: int = 0
-    """In and out."""
-    cost: float = 0.0
-    """US dollars, as far as prices are known."""
-    steps: int = 0
-    """Model turns."""
-    seconds: float = 0.0
-    """Working time."""
-    prompts: int = 0
-    """Questions put before the person, those about a budget left out."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:
     """Text."""
 
@@ -390,7 +374,7 @@ class QuestionSubject:
 
 
 Resource = Literal["tokens", "cost", "steps", "seconds", "prompts"]
-"""What a budget counts. The names are those of `Spent`."""
+"""What a budget counts. the names are those of `store.spent.Spent`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -466,6 +450,11 @@ class Prompt:
     """Why it was closed without an answer."""
     trace: str = ""
     """Where telemetry tells of what asked: as a run's."""
+
+    @property
+    def asked_of(self) -> tuple[str, ...]:
+        """The roles each of which somebody else must hold to answer it. Empty: its own person answers, wherever they are shown it."""
+        return self.subject.answer_by if isinstance(self.subject, ApprovalSubject) else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,11 @@ from dataclasses import asdict
 from typing import Any
 
 from mcp_server.cli.table import table
-from mcp_server.records import FINAL, Spent
+from mcp_server.records import FINAL
 from mcp_server.sessions.forest import Forest, Listed, began, ended
 from mcp_server.sessions.wants import wanted
 from mcp_server.sessions.wording import cost_of, elapsed_of, short
+from mcp_server.store.spent import Spent
 
 HEADS = ("SESSION", "STATE", "ELAPSED", "TOKENS", "ID", "ABOUT")
 

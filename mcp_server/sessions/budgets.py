@@ -11,12 +11,13 @@ from typing import Literal
 from mcp_server.errors import PersonAwaited, StoreError
 from mcp_server.policy.chain import authority
 from mcp_server.policy.values import Mode
-from mcp_server.records import BudgetSubject, Choice, Prompt, PromptId, PromptState, Resource, RunRecord, SessionRecord, Spent
+from mcp_server.records import BudgetSubject, Choice, Prompt, PromptId, PromptState, Resource, RunRecord, SessionRecord
 from mcp_server.sessions.deployment import Budget, Deployment
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.standing import standing_of
 from mcp_server.sessions.wants import amount
 from mcp_server.store.ids import derive
+from mcp_server.store.spent import Spent
 
 Scope = Literal["session", "tree"]
 

@@ -24,7 +24,7 @@ from mcp_server.tools.web.reach import Web
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Budget:
-    """What may be used up before a person is asked. None: any amount. The names are those of `records.Spent`."""
+    """What may be used up before a person is asked. None: any amount. The names are those of `store.spent.Spent`."""
 
     tokens: int | None = None
     cost: float | None = None
@@ -61,8 +61,6 @@ class Limits:
     """Tokens that a model is given at most, where that is less than what is known of it."""
     prompt_seconds: float = 600.0
     """How long a person has, once a prompt is shown."""
-    others_seconds: float = 86400.0
-    """Likewise where somebody else must answer, who does not sit there: a day."""
     once_seconds: float = 600.0
     """How long an `allow once` waits to be used."""
     allow_seconds: float = 12 * 3600.0

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import FINAL, Prompt, PromptState, RunRecord, SessionRecord, Spent
+from mcp_server.records import FINAL, Prompt, PromptState, RunRecord, SessionRecord
 from mcp_server.store.protocol import Store
+from mcp_server.store.spent import Spent
 
 ALL_OF_THEM = 100_000
 """More sessions than a person's store holds."""

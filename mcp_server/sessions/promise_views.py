@@ -37,7 +37,7 @@ class PromiseViews:
             changed_at=record.updated_at if record.is_over else max(times),
             kept_until=record.updated_at + KEPT_SECONDS if record.is_over else None,
             words=one_line(await self._words(record, run, prompts)),
-            prompts=tuple(prompt for prompt in prompts if prompt.id not in record.put_off),
+            prompts=tuple(prompt for prompt in prompts if prompt.id not in record.put_off and not prompt.asked_of),
             turns=() if record.is_over else await self._turns(record, run),
             ended=record.ended,
             fault=record.fault,

@@ -136,17 +136,11 @@ class Prompting:
     async def show(self, prompt_id: PromptId) -> Prompt | None:
         """It is put before a person now: the first showing starts its deadline."""
         now = self._deployment.clock()
-        shown = await self._deployment.store.mark_shown(prompt_id, at=now, deadline=now + self._patience(prompt_id))
+        shown = await self._deployment.store.mark_shown(prompt_id, at=now, deadline=now + self._deployment.limits.prompt_seconds)
         if shown is not None:
             self._lapses_at = 0.0
             self._open_ones[prompt_id] = shown
         return shown
-
-    def _patience(self, prompt_id: PromptId) -> float:
-        """Whoever must answer for somebody else does not sit before the client in which it is shown."""
-        prompt, limits = self._open_ones.get(prompt_id), self._deployment.limits
-        elsewhere = prompt is not None and isinstance(prompt.subject, ApprovalSubject) and bool(prompt.subject.answer_by)
-        return limits.others_seconds if elsewhere else limits.prompt_seconds
 
     async def lapse(self) -> None:
         """Close what nobody answered in time."""

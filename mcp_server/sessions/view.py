@@ -48,7 +48,11 @@ class Views:
             del self._by_child[child]
 
     async def prompts(self, call: ClientCall) -> tuple[Prompt, ...]:
-        """The open prompts that this call's request may show, oldest first."""
+        """The open prompts that this call's request may show, oldest first. Its client's person cannot answer what somebody else must."""
+        return tuple(prompt for prompt in await self._held(call) if not prompt.asked_of)
+
+    async def _held(self, call: ClientCall) -> tuple[Prompt, ...]:
+        """Every open prompt that is this call's to tell of, oldest first."""
         held = [(prompt, self.holder(prompt)) for prompt in self._supervisor.prompting.open_ones.values()]
         orphans = call.call.tool in CARRIERS and any(holder is None for _, holder in held)
         roots = frozenset(root.id for root in await self._roots.of_caller(call.root)) if orphans else frozenset[SessionId]()
@@ -78,7 +82,7 @@ class Views:
         prompts, turns = await self.prompts(call), await self.carrying.turns(call)
         subject = await subject_of(self._deployment.store, call)
         if subject is None:
-            mine = tuple(prompt for prompt in prompts if call.call.id in prompt.calls)
+            mine = tuple(prompt for prompt in await self._held(call) if call.call.id in prompt.calls)
             report = unborn(call.root.id, call.call, self._ways.lines(mine)).model_dump(mode="json") if call.call.tool == "task" else None
             return Open(
                 call_id=call.call.id, prompts=prompts, turns=turns, text=waiting_words(call, self._ways.lines(mine)), structured=report

@@ -45,6 +45,10 @@ class Ways:
 
     def to_answer(self, prompt: Prompt) -> str:
         """What a person does about a prompt where nothing in their client reaches them."""
+        if roles := prompt.asked_of:
+            page = self.page_of(prompt)
+            where = "" if page is None else f" at {page}"
+            return f"somebody else, in the role {' and '.join(roles)}, answers{where}; nobody can in this client"
         ways = [way for name in self.channels if (way := self._walked(name, prompt))]
         return f"a person answers with {_either(ways)}" if ways else "a person answers in the client, where it can show the question"
 

@@ -4,28 +4,18 @@ import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 from mcp_server.policy.chain import Commons, stricter
 from mcp_server.policy.derived import joined
 from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode
 from mcp_server.principal import API_KEYS, TokenPrincipal
 from mcp_server.settings.gateway import Gateway
-from mcp_server.settings.teams import Grant, Quota, RoleHolders, TeamRoles, Who
+from mcp_server.settings.teams import Grant, RoleHolders, TeamRoles, Who
 from mcp_server.settings.values import Settings
 from mcp_server.settings.vocabulary import Role
 
 NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allotment:
-    """A limit, and who shares it."""
-
-    shared_by: Literal["person", "team"]
-    name: str
-    """Of the team or the entry in `people`; `everyone` where it is each caller's."""
-    quota: Quota
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +37,6 @@ class Membership:
     tools: tuple[str, ...] | None = None
     workspaces: tuple[str, ...] | None = None
     max_mode: Mode | None = None
-    allotments: tuple[Allotment, ...] = ()
 
     def holds(self, role: Role, teams: Collection[str]) -> bool:
         """Do they hold it over somebody of these teams? A member does over whoever shares a team, or over whoever is in none."""
@@ -82,12 +71,6 @@ def membership_of(gateway: Gateway, principal: TokenPrincipal, claims: Mapping[s
         tools=given.names([grant.tools for grant in given.grants]),
         workspaces=given.names([grant.workspaces for grant in given.grants]),
         max_mode=given.max_mode,
-        allotments=(
-            Allotment(shared_by="person", name="everyone", quota=gateway.everyone.limits),
-            *(Allotment(shared_by="person", name=name, quota=team.limits) for name, team in teams.items()),
-            *(Allotment(shared_by="team", name=name, quota=team.together) for name, team in teams.items()),
-            *(Allotment(shared_by="person", name=name, quota=person.limits) for name, person in people.items()),
-        ),
     )
 
 

@@ -82,15 +82,6 @@ class TeamRoles(Block):
     auditor: list[Who] = key([], "Who reads the team's audit, sessions, prompts and rulings.", example=[{"subject": "dora"}])
 
 
-class Quota(Block):
-    """How much may be used. Absent: any amount."""
-
-    requests_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] | None = key(None, "Requests in a minute.", example=120)
-    runs: Annotated[int, Field(ge=1, le=100_000)] | None = key(None, "Subagents at work at once.", example=10)
-    tokens_a_day: Annotated[int, Field(ge=1)] | None = key(None, "Model tokens in a day, in and out.", example=5_000_000)
-    cost_a_day: Annotated[float, Field(gt=0)] | None = key(None, "US dollars of models in a day.", example=20.0)
-
-
 class Grant(Block):
     """What somebody may use. Absent: nothing is said of it."""
 
@@ -106,7 +97,6 @@ class Grant(Block):
         None, "The workspaces, by the names in `gateway.workspaces`; `default` is the server's own.", example=["default", "shop"]
     )
     max_mode: ModeWord | None = key(None, "The least strict mode.", example="default")
-    limits: Quota = key(Quota(), "How much each person may use.", example={"runs": 4})
 
 
 class Team(Grant):
@@ -117,7 +107,6 @@ class Team(Grant):
     )
     permission: Written = key(None, "Its rules: they follow the managed settings' own, in the same layer.", example={"bash": "ask"})
     roles: TeamRoles = key(TeamRoles(), "Who holds which role over it.", example={"approver": [{"subject": "dora"}]})
-    together: Quota = key(Quota(), "How much all of it may use together.", example={"cost_a_day": 100.0})
 
 
 class Person(Grant):

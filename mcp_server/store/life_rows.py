@@ -7,9 +7,10 @@ import sqlite3
 from collections.abc import Sequence
 
 from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import Change, RunId, RunRecord, RunState, Spent
+from mcp_server.records import Change, RunId, RunRecord, RunState
 from mcp_server.store.protocol import LONGEST_LEASE, Kept
 from mcp_server.store.rows import every, first, listed
+from mcp_server.store.spent import Spent
 
 _BELOW = """
     WITH RECURSIVE down (id) AS (

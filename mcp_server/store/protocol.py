@@ -22,13 +22,13 @@ from mcp_server.records import (
     RunId,
     RunRecord,
     SessionRecord,
-    Spent,
     StoredEntry,
 )
 from mcp_server.store.api_keys import ApiKeys
 from mcp_server.store.people import People
 from mcp_server.store.promised import PromisedCalls
 from mcp_server.store.proof import Proof
+from mcp_server.store.spent import Spent
 
 LONGEST_LEASE = 300.0
 """Seconds that a lease may be given for. One that ends later than so far ahead is a clock's that was set back since: it holds nobody up."""

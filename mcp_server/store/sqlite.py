@@ -21,13 +21,13 @@ from mcp_server.records import (
     RunId,
     RunRecord,
     SessionRecord,
-    Spent,
     StoredEntry,
 )
 from mcp_server.store import life_rows, prompt_rows, ruling_rows, run_rows, session_rows
 from mcp_server.store.connection import WAIT_SECONDS, Database
 from mcp_server.store.parts import SqliteParts
 from mcp_server.store.protocol import Kept, Lease, Store
+from mcp_server.store.spent import Spent
 
 
 def open_store(path: str | Path, *, wait_seconds: float = WAIT_SECONDS, secrets: Sequence[str] = ()) -> "SqliteStore":

@@ -15,11 +15,11 @@ from mcp_server.records import (
     RunRecord,
     RunState,
     SessionRecord,
-    Spent,
     TaskGiven,
     Usage,
 )
 from mcp_server.store.protocol import LONGEST_LEASE, Kept, Store
+from mcp_server.store.spent import Spent
 from tests.store.conformance import Handles
 from tests.store.samples import NASTY, PRINCIPAL, a_prompt, a_ruling, a_run, a_session, an_event
 
