@@ -17,8 +17,9 @@ from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
 
 from mcp_server.errors import ConfigError, Fault
-from mcp_server.gateway.callers import Callers
+from mcp_server.gateway.callers import Callers, noting
 from mcp_server.gateway.http import serve_gateway
+from mcp_server.gateway.lending import Lent
 from mcp_server.gateway.listening import listen_for
 from mcp_server.gateway.notices.composing import Ground, announcer_of
 from mcp_server.gateway.panel import Panels
@@ -60,13 +61,12 @@ from mcp_server.sessions.watch import Watch
 from mcp_server.sessions.ways import Ways
 from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.places import Places, private_folder
-from mcp_server.settings.schema import Retention
 from mcp_server.settings.values import Flags, Settings
 from mcp_server.store.console_address import console_address
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
 from mcp_server.telemetry.base import SILENT, Telemetry
-from mcp_server.telemetry.ending import Ending, Flush, told_nothing
+from mcp_server.telemetry.ending import NOBODY, Ending, Listeners
 from mcp_server.tools.web.composing import web_of
 
 log = structlog.get_logger(__name__)
@@ -90,9 +90,9 @@ class Address:
 class Running:
     """A process's parts while they run."""
 
-    retention: Retention
-    gateway: Gateway | None
-    """None: over HTTP, this machine's own programs alone."""
+    settings: Settings
+    """As they were at the start."""
+    books: Rulebooks
     deployment: Deployment
     supervisor: Supervisor
     desk: Desk
@@ -102,9 +102,16 @@ class Running:
     reception: Reception
     """Receives a gateway's callers."""
 
+    @property
+    def gateway(self) -> Gateway | None:
+        """None: over HTTP, this machine's own programs alone."""
+        return self.settings.gateway
+
     async def tidy(self) -> None:
         """Remove what has ended and is older than settings keep it."""
-        keeping = Keeping(days=self.retention.days, megabytes=self.retention.megabytes, audit_days=self.retention.audit_days)
+        keeping = Keeping(
+            days=self.settings.retention.days, megabytes=self.settings.retention.megabytes, audit_days=self.settings.retention.audit_days
+        )
         pruned = await prune(self.deployment.store, self.deployment.outputs, keeping, now=self.deployment.clock())
         if pruned.trees or pruned.events:
             log.info("removed what was old", trees=pruned.trees, sessions=pruned.sessions, events=pruned.events)
@@ -112,6 +119,11 @@ class Running:
     async def end(self) -> None:
         """Take nothing more, lay down what acts."""
         self.supervisor.stop()
+
+    def part(self) -> None:
+        """Have requests that only wait leave."""
+        self.desk.part()
+        self.looks.end()
 
 
 @asynccontextmanager
@@ -158,8 +170,7 @@ async def running(
             arguments_told=_told(books.own, redaction),
             telemetry=telemetry,
         )
-        parts = _wired(deployment, settings, places, timing, executor, books)
-        async with deployment.background.open(), _living(parts):
+        async with deployment.background.open(), _living(_wired(deployment, settings, places, timing, executor, books)) as parts:
             yield parts
 
 
@@ -237,13 +248,13 @@ async def _prepare(enclosing: Enclosing) -> None:
 
 
 @asynccontextmanager
-async def _living(parts: Running) -> AsyncGenerator[None]:
+async def _living(parts: Running) -> AsyncGenerator[Running]:
     """What runs beside the calls, from its begin until what acts is stored."""
     async with anyio.create_task_group() as group:
         await _begin(parts, group)
         group.start_soon(parts.deployment.herald.run)
         try:
-            yield
+            yield parts
         finally:
             parts.supervisor.stop()
             await parts.supervisor.laid_down()
@@ -283,8 +294,7 @@ def _wired(
     supervisor = Supervisor(deployment, executor)
     tools = every_tool(deployment, supervisor, workspace)
     desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
-    promised = PromiseDesk(deployment, supervisor, desk.book)
-    showing = Showing(ways=deployment.ways)
+    promised, showing = PromiseDesk(deployment, supervisor, desk.book), Showing(ways=deployment.ways)
     caller_of = Callers(Caller(principal=LOCAL, workspace=workspace, agent=settings.agent), known_only=settings.gateway is not None)
     sight = StoreSight(deployment)
     tasks = Tasks(desk, promised, caller_of=caller_of, timing=timing, clock=deployment.clock, showing=showing)
@@ -299,10 +309,11 @@ def _wired(
         timing=timing,
         panel=_panel(deployment, desk, books, str(places.home)) if "app" in deployment.ways.channels else None,
         showing=showing,
+        noted=noting(deployment.telemetry),
     )
     return Running(
-        retention=settings.retention,
-        gateway=settings.gateway,
+        settings=settings,
+        books=books,
         deployment=deployment,
         supervisor=supervisor,
         desk=desk,
@@ -366,18 +377,17 @@ def serve_to(
     flags: Flags,
     environment: Mapping[str, str],
     beside: Callable[[Store], Coroutine[None, None, None]] | None = None,
-    telemetry: Telemetry = SILENT,
-    flush: Flush = told_nothing,
+    told: Listeners = NOBODY,
 ) -> None:
     """Serve until the client or a signal ends it. `address` None: over standard input and output. `beside` runs on the same store
-    as long as a server over HTTP does. `flush` sends what `telemetry` was told, when the server ends.
+    as long as a server over HTTP does.
     """
-    ending = Ending(flush)
+    ending = Ending(told.flush)
 
     async def serving() -> None:
         async with (
             ending.last(),
-            running(workspace=workspace, places=places, flags=flags, environment=environment, telemetry=telemetry) as parts,
+            running(workspace=workspace, places=places, flags=flags, environment=environment, telemetry=told.telemetry) as parts,
         ):
             on_end = partial(ending.first, parts.end)
             again = partial(_again, private_folder(places.state) / STORE_FILE, secrets_of(environment))
@@ -387,7 +397,7 @@ def serve_to(
             async with anyio.create_task_group() as group:
                 if beside is not None:
                     group.start_soon(_next_to, beside, again)
-                await _served_at(address, parts, on_end, again, str(places.home))
+                await _served_at(address, parts, told, on_end, again, str(places.home))
                 group.cancel_scope.cancel()
 
     anyio.run(serving)
@@ -396,18 +406,30 @@ def serve_to(
 Again = Callable[[], AbstractAsyncContextManager[Store]]
 
 
-async def _served_at(address: Address, parts: Running, on_end: Callable[[], Coroutine[None, None, None]], again: Again, home: str) -> None:
+async def _served_at(
+    address: Address, parts: Running, told: Listeners, on_end: Callable[[], Coroutine[None, None, None]], again: Again, home: str
+) -> None:
     if parts.gateway is None:
         await serve_http(parts.server, listen(address.host, address.port), on_end=on_end, on_ready=_tell)
         return
     sock = listen_for(parts.gateway, address.host, address.port)
-    serve = partial(serve_gateway, parts.server, parts.gateway, sock, reception=parts.reception, home=home, on_end=on_end)
-    serve = partial(serve, store=parts.deployment.store, on_ready=_tell)
+    lent = Lent(
+        store=parts.deployment.store,
+        pages=None,
+        home=home,
+        reception=parts.reception,
+        telemetry=told.telemetry,
+        scrape=told.scrape,
+        tools=tuple(spec.name for spec in parts.desk.specs()),
+        part=parts.part,
+        notes=parts.books.complaints,
+    )
+    serve = partial(serve_gateway, parts.server, parts.gateway, sock, on_end=on_end, on_ready=_tell)
     if "console" not in parts.deployment.ways.channels:
-        await serve(pages=None)
+        await serve(lent)
         return
     async with again() as pages:
-        await serve(pages=pages)
+        await serve(replace(lent, pages=pages))
 
 
 async def _next_to(beside: Callable[[Store], Coroutine[None, None, None]], again: Again) -> None:

@@ -49,6 +49,8 @@ _DRAWN = re.compile(r"[A-Za-z0-9_+=-]{32,}")
 """Long enough that, with letters and digits mixed, it may be a key. So are digests; they are taken out as well."""
 _OWN_ID = re.compile(r"[a-z]{2,8}_[a-z2-7]{32}")
 """An id of a session, run, prompt or ruling. It opens nothing."""
+_PLACE = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
+"""Where a span stands in a trace (W3C `traceparent`). Likewise."""
 _WORD = re.compile(r"[A-Za-z]?[a-z]{0,15}[0-9]{0,2}|[A-Z]{1,15}|[0-9]{4}")
 """Names are made of such, as tools and files have them: `github__list_pull_request_files_v2`."""
 
@@ -123,5 +125,5 @@ def _unless_a_word(found: re.Match[str]) -> str:
     text = found[0]
     if not any(c.isdigit() for c in text) or not any(c.isalpha() for c in text):
         return text
-    named = _OWN_ID.fullmatch(text) or all(map(_WORD.fullmatch, re.split("[_+=-]", text)))
+    named = _OWN_ID.fullmatch(text) or _PLACE.fullmatch(text) or all(map(_WORD.fullmatch, re.split("[_+=-]", text)))
     return text if named else HIDDEN

@@ -17,6 +17,7 @@ from mcp_server.cli.telling import telling
 from mcp_server.cli.terminal import terminal
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.policy.values import Action, Mode
+from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import find_places
 from mcp_server.settings.values import Flags
 from mcp_server.settings.workspace import check_workspace
@@ -105,10 +106,8 @@ def serve(
     workspace, *further = [check_workspace(folder, places) for folder in workspaces or (Path.cwd(),)]
     flags = Flags(rules=(*_readable(further), *((Action[action.upper()], text) for action, text in rules)), **values)
     log_to(sys.stderr, log_level, os.environ)
-    telemetry, flush = telling(os.environ)
-    start = partial(
-        serve_to, http, workspace=workspace, places=places, flags=flags, environment=os.environ, telemetry=telemetry, flush=flush
-    )
+    told = telling(os.environ, None if http is None else load_settings(workspace=workspace, places=places, flags=flags))
+    start = partial(serve_to, http, workspace=workspace, places=places, flags=flags, environment=os.environ, told=told)
     if console is None:
         start()
         return

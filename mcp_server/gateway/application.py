@@ -1,6 +1,6 @@
 """All that is served at a gateway's address, as one ASGI application."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
@@ -12,13 +12,16 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp
 
+from mcp_server.gateway.access_log import AccessLog
 from mcp_server.gateway.challenges import metadata, metadata_paths
 from mcp_server.gateway.door import Door, Hosts, Verifies
+from mcp_server.gateway.leaving import Leaving, UnderWay
 from mcp_server.gateway.proxies import behind
 from mcp_server.gateway.reception import Received, Reception
 from mcp_server.gateway.streams import LOOK
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
+from mcp_server.telemetry.base import Telemetry
 
 IDLE_SECONDS = 3600.0
 """As over loopback: a 2025-11-25 connection of which nothing was heard for so long is ended, and its root with it."""
@@ -33,6 +36,9 @@ def gateway_app(
     authority: Verifies,
     reception: Reception,
     *,
+    leaving: Leaving,
+    telemetry: Telemetry,
+    tools: Collection[str],
     console: ASGIApp | None = None,
     look: float = LOOK,
     idle: float = IDLE_SECONDS,
@@ -44,6 +50,9 @@ def gateway_app(
         gateway: The settings.
         authority: Says whose a token is.
         reception: Says who calls, where, and as what.
+        leaving: How far the server's end has come.
+        telemetry: Told of each request.
+        tools: Those that there are.
         console: The pages for people, where settings want them.
         look: Seconds between two looks whether an open stream's token still counts.
         idle: Seconds without a word after which a connection up to 2025-11-25 is ended.
@@ -70,10 +79,10 @@ def gateway_app(
             yield
 
     pages = [] if console is None or gateway.console_url is None else console_at(urlsplit(gateway.console_url).path, console)
-    door = Door(Received(inner, reception, path), gateway, authority, look=look)
+    door = Door(Received(UnderWay(inner, leaving), reception, path), gateway, authority, look=look)
     doors = [Route(place, door) for place in (path, path + "/{workspace}/{agent}")]
     app = Starlette(routes=[*told, *pages, *doors], lifespan=lifespan)
-    return behind(Hosts(app, gateway), gateway.trusted_proxies)
+    return behind(AccessLog(Hosts(app, gateway), gateway, telemetry, tools), gateway.trusted_proxies)
 
 
 def console_at(path: str, console: ASGIApp) -> list[BaseRoute]:

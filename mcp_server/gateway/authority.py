@@ -46,6 +46,11 @@ class Authority:
         asked = next((one for one in gateway.issuers if one.introspection is not None), None)
         self._asking = None if asked is None else Asking(asked, asked.audience or url, fetcher, clock)
 
+    @property
+    def issuers(self) -> tuple[Keys, ...]:
+        """The keys of each."""
+        return tuple(one.keys for one in self._issuers.values())
+
     async def verify(self, token: str) -> Verified:
         """Whose token it is.
 

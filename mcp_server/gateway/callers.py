@@ -7,8 +7,11 @@ from starlette.requests import Request as HttpRequest
 
 from mcp_server.errors import RemitError
 from mcp_server.gateway.reception import RECEIVED
+from mcp_server.gateway.seen import seen_of
+from mcp_server.protocol.calls import Noted
 from mcp_server.protocol.lines import Line
 from mcp_server.sessions.front import Caller
+from mcp_server.telemetry.base import Telemetry
 
 Request = ServerRequestContext[Line, Any]
 
@@ -38,3 +41,15 @@ class Callers:
         if self._known_only and request is not None:
             raise NobodyKnown("the request came past no door")
         return self._local
+
+
+def noting(telemetry: Telemetry) -> Noted:
+    """Has what came of a call stand in the access log, with the place of its span."""
+
+    def note(ctx: Request, verdict: str) -> None:
+        request: HttpRequest | None = ctx.request
+        if request is not None:
+            seen = seen_of(request.scope)
+            seen.verdict, seen.trace = verdict, telemetry.here()
+
+    return note

@@ -16,7 +16,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_server.gateway.challenges import too_narrow, unknown
-from mcp_server.gateway.requests import Unfit, again, bearer_of, body_of, contradicted, has, header, named_by
+from mcp_server.gateway.requests import NAMED, Named, Unfit, again, bearer_of, body_of, contradicted, has, header, named_by
+from mcp_server.gateway.seen import Seen, client_of, seen_of
 from mcp_server.gateway.streams import LISTEN, LOOK, Lasting
 from mcp_server.gateway.verified import VERIFIED, Refused, Verified
 from mcp_server.settings.gateway import Gateway
@@ -90,6 +91,7 @@ class Door:
         if verified is None:
             await unknown(self._gateway, token_given=has(scope, "authorization"))(scope, receive, send)
             return
+        seen_of(scope).principal = verified.principal.key
         passes = await self._judged(scope, receive, verified)
         if isinstance(passes, Response):
             await passes(scope, receive, send)
@@ -132,6 +134,8 @@ class Door:
         named = named_by(content) if isinstance(content, bytes) else content
         if isinstance(named, Unfit) or isinstance(content, Unfit):
             return PlainTextResponse(named.reason, named.status) if isinstance(named, Unfit) else None
+        scope[NAMED] = named
+        _note(seen_of(scope), named)
         if contradicted(scope, named):
             return PlainTextResponse("The headers name something else than the request.", 400)
         wanted = self._gateway.scopes.tools.get(named.name or "", []) if named.method == "tools/call" else []
@@ -147,6 +151,11 @@ class Door:
         return too_narrow(self._gateway, scopes)
 
 
+def _note(seen: Seen, named: Named) -> None:
+    seen.method = named.method or ""
+    seen.tool = named.name or "" if named.method == "tools/call" else ""
+
+
 def _named(verified: Verified) -> dict[str, object]:
     """What stands in the scope behind the door. The SDK binds sessions and sealed states to its `user`; the token goes no further."""
     principal = verified.principal
@@ -159,9 +168,3 @@ def _named(verified: Verified) -> dict[str, object]:
         expires_at=None if verified.expires_at is None else int(verified.expires_at),
     )
     return {"user": AuthenticatedUser(access), "auth": AuthCredentials(access.scopes), VERIFIED: verified}
-
-
-def client_of(scope: Scope) -> str:
-    """Where a request comes from, for the log."""
-    client = scope.get("client")
-    return client[0] if client else ""

@@ -37,6 +37,7 @@ class Keys:
         self._fetched_at: float | None = None
         self._tried_at: float | None = None
         self._address: str | None = issuer.jwks_url
+        self._fault = "its keys were not fetched yet"
 
     async def key_for(self, head: Head) -> Mapping[str, Any]:
         """The key that a token with that header must be signed with.
@@ -58,6 +59,21 @@ class Keys:
             raise Refused("its issuer has no such key" if not found else "it does not say which of its issuer's keys")
         return found[0]
 
+    @property
+    def issuer(self) -> str:
+        """Whose they are."""
+        return self._issuer.issuer
+
+    async def lacking(self) -> str:
+        """Why no token of this issuer can be checked now; empty: they can. Fetches where the keys are not fresh, no oftener than ever."""
+        if self._older_than(FRESH):
+            async with self._fetching:
+                if self._older_than(FRESH) and self._may_try():
+                    await self._fetch()
+        if not self._older_than(STALE):
+            return "" if self._keys else "it publishes no key that can be used"
+        return self._fault
+
     def _older_than(self, seconds: float) -> bool:
         return self._fetched_at is None or self._steady() - self._fetched_at > seconds
 
@@ -75,6 +91,7 @@ class Keys:
         except Refused as error:
             # It may have moved.
             self._address = self._issuer.jwks_url
+            self._fault = str(error)
             log.warning("keys of an issuer could not be fetched", issuer=self._issuer.issuer, reason=str(error))
 
     async def _discovered(self) -> str:

@@ -1,10 +1,15 @@
-"""On which addresses a gateway may listen."""
+"""On which addresses a gateway may listen, and how slow its clients may be."""
 
 import socket
+from typing import Any
+
+from starlette.types import ASGIApp
 
 from mcp_server.errors import ConfigError, Fault
-from mcp_server.protocol.http import address_of, listen_at
+from mcp_server.gateway.patience import patient
+from mcp_server.protocol.http import DRAIN_SECONDS, listen_at
 from mcp_server.settings.gateway import Gateway
+from mcp_server.settings.loopback import numbers_of
 
 
 def listen_for(gateway: Gateway, host: str, port: int) -> socket.socket:
@@ -13,7 +18,7 @@ def listen_for(gateway: Gateway, host: str, port: int) -> socket.socket:
     Raises:
         ConfigError: There is neither, or the address cannot be listened on.
     """
-    address = address_of(host)
+    address = numbers_of(host)
     if address is None:
         problem = f"{host!r} is not an address"
         raise ConfigError((Fault(file="--http", line=None, problem=problem, remedy="write a number: 127.0.0.1:PORT, 0.0.0.0:PORT"),))
@@ -22,3 +27,23 @@ def listen_for(gateway: Gateway, host: str, port: int) -> socket.socket:
         remedy = "set `gateway.tls`, or `gateway.trusted_proxies` where a proxy in front ends TLS; or use 127.0.0.1:PORT"
         raise ConfigError((Fault(file="--http", line=None, problem=problem, remedy=remedy),))
     return listen_at(address, port)
+
+
+def config_of(gateway: Gateway, app: ASGIApp) -> Any:
+    """uvicorn's, for that application."""
+    import uvicorn  # noqa: PLC0415 - heavy, and stdio needs none of it
+
+    return uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        http=patient(gateway.limits.request_seconds),
+        h11_max_incomplete_event_size=gateway.limits.header_bytes,
+        limit_concurrency=gateway.limits.connections,
+        proxy_headers=False,
+        timeout_graceful_shutdown=DRAIN_SECONDS,
+        ssl_certfile=None if gateway.tls is None else gateway.tls.certificate,
+        ssl_keyfile=None if gateway.tls is None else gateway.tls.private_key,
+    )

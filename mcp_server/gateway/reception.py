@@ -12,6 +12,7 @@ import structlog
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp_server.gateway.seen import seen_of
 from mcp_server.gateway.verified import VERIFIED, Verified
 from mcp_server.sessions.book import Rulebook
 from mcp_server.sessions.front import Caller
@@ -123,4 +124,6 @@ class Received:
             body = {"error": "access_denied" if caller.status == 403 else "not_found", "error_description": caller.words}
             await JSONResponse(body, caller.status)(scope, receive, send)
             return
+        if caller.membership is not None:
+            seen_of(scope).teams = caller.membership.teams
         await self._app({**scope, RECEIVED: caller, "path": self._path, "raw_path": self._path.encode()}, receive, send)

@@ -29,6 +29,17 @@ class Named:
 
     method: str | None
     name: str | None
+    id: str | int | None = None
+    """By which its answer is known. None: nobody waits for one."""
+
+    @property
+    def asks(self) -> bool:
+        """It is to be carried out and answered: neither an answer nor a notification."""
+        return self.method is not None and self.id is not None
+
+
+NAMED = "remit.named"
+"""The key in an ASGI scope under which a `Named` stands."""
 
 
 def header(scope: Scope, name: str) -> str | None:
@@ -85,11 +96,12 @@ def named_by(content: bytes) -> Named | Unfit:
     if not isinstance(found, dict):
         return Unfit(status=400, reason="The request is not one JSON-RPC message.")
     message = cast("dict[str, Any]", found)
-    method, params = message.get("method"), message.get("params")
+    method, params, id_ = message.get("method"), message.get("params"), message.get("id")
+    known = id_ if isinstance(id_, str | int) and not isinstance(id_, bool) else None
     if not isinstance(method, str) or not isinstance(params, dict):
-        return Named(method=method if isinstance(method, str) else None, name=None)
+        return Named(method=method if isinstance(method, str) else None, name=None, id=known)
     name = cast("dict[str, Any]", params).get(_NAMES.get(method, ""))
-    return Named(method=method, name=name if isinstance(name, str) else None)
+    return Named(method=method, name=name if isinstance(name, str) else None, id=known)
 
 
 def contradicted(scope: Scope, named: Named) -> bool:

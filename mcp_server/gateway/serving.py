@@ -1,12 +1,12 @@
 """The console's socket and its server, until a signal ends them."""
 
 import socket
-from collections.abc import Generator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 
 import uvicorn
 
 from mcp_server.errors import ConfigError, Fault
+from mcp_server.gateway.beside import beside
 from mcp_server.gateway.console import HOST, Console, console_app
 from mcp_server.protocol.signals import signals_held
 
@@ -27,15 +27,6 @@ def listen(port: int) -> socket.socket:
         raise ConfigError((fault,)) from error
 
 
-class Beside(uvicorn.Server):
-    """One that leaves signals to the server which it stands next to."""
-
-    @contextmanager
-    def capture_signals(self) -> Generator[None]:
-        """None."""
-        yield
-
-
 async def serve_console(console: Console, sock: socket.socket, *, alone: bool = True) -> None:
     """Serve until SIGINT or SIGTERM; not `alone`: until cancelled. `sock`: from `listen`; closed at the end."""
     port = int(sock.getsockname()[1])
@@ -49,7 +40,7 @@ async def serve_console(console: Console, sock: socket.socket, *, alone: bool = 
         lifespan="off",
         timeout_graceful_shutdown=DRAIN_SECONDS,
     )
-    server = (uvicorn.Server if alone else Beside)(config)
+    server: uvicorn.Server = uvicorn.Server(config) if alone else beside(config)
     with sock, signals_held() if alone else nullcontext():
         try:
             await server.serve(sockets=[sock])

@@ -31,7 +31,7 @@ class Wire:
             group.cancel_scope.cancel()
 
     async def _watch(self, prompt: Prompt, put_off: frozenset[PromptId], shown: anyio.CancelScope) -> None:
-        """Withdraw what is shown, or leave the queue, once the prompt is open no more."""
+        """Withdraw what is shown, or leave the queue, once the prompt is open no more or the server is ending."""
         visit = self._visit
         seen: frozenset[str] = frozenset({prompt.id, *put_off})
         while True:
@@ -40,6 +40,6 @@ class Wire:
                 self.ended = settled
                 break
             seen = settled.ids
-            if prompt.id not in seen:
+            if settled.parting or prompt.id not in seen:
                 break
         shown.cancel()

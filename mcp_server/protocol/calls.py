@@ -29,11 +29,20 @@ log = structlog.get_logger("protocol")
 
 _GONE = "the client has gone; the call goes on"
 
+RUNS, ASKS = "running", "a person is asked"
+"""What is noted of calls that have not ended, beside the words of `Ending`."""
+
 _AT_ONCE = 0.05
 """Seconds. A call that ends within them needs no company: no progress is due, and no reader has lost patience."""
 
 Request = ServerRequestContext[Line, Any]
 CallerOf = Callable[[Request], Caller]
+Noted = Callable[[Request, str], None]
+"""Told of each call of a tool, once it is answered: what came of it, in a word or a few."""
+
+
+def unnoted(ctx: Request, verdict: str) -> None:
+    """Nobody wants to know."""
 
 
 Told = CallToolResult | InputRequiredResult | dict[str, Any]
@@ -65,7 +74,9 @@ class ToolCalls:
         keeper: Keeper | None = None,
         panel: Panel | None = None,
         showing: Showing | None = None,
+        noted: Noted = unnoted,
     ) -> None:
+        self._noted = noted
         self._showing = showing or Showing()
         self._keeper = keeper
         self._panel = panel
@@ -130,6 +141,7 @@ class ToolCalls:
             # Reached where the reader's going cut the stay short; nobody reads it.
             return tool_error(_GONE)
         finally:
+            self._noted(ctx, _verdict_of(outcome))
             await attached.let_go()
 
     async def _shared_root(self, caller: Caller) -> SessionRecord:
@@ -162,6 +174,20 @@ async def _handed(ctx: Request, spec: ToolSpec, visit: Visit, outcome: Ended | O
     return _told(spec, outcome)
 
 
+def _verdict_of(outcome: Ended | Open | Suspend | None) -> str:
+    match outcome:
+        case Ended(result=result):
+            return result.ending.value
+        case Open(prompts=prompts):
+            return ASKS if prompts else RUNS
+        case Suspend():
+            return ASKS
+        case None:
+            return ""
+        case _:
+            assert_never(outcome)
+
+
 def _told(spec: ToolSpec, outcome: Ended | Open | Suspend) -> CallToolResult | InputRequiredResult:
     match outcome:
         case Ended(result=result):
@@ -181,7 +207,7 @@ async def _stay(visit: Visit, channel: Channel | None, put_off: frozenset[Prompt
     while True:
         seconds = max(0.0, leave_at - anyio.current_time())
         settled = await visit.front.settle(visit.root, visit.call_id, seconds=seconds, shown=tuple(seen))
-        if isinstance(settled, Ended):
+        if isinstance(settled, Ended) or settled.parting:
             return settled
         if channel is not None and channel.carries(settled, put_off):
             put = await channel.put(settled, put_off)

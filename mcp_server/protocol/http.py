@@ -1,6 +1,5 @@
 """Serving many clients over Streamable HTTP, both eras at once. Without a gateway nobody says who they are: loopback only."""
 
-import ipaddress
 import os
 import socket
 from collections.abc import Awaitable, Callable
@@ -15,6 +14,7 @@ from starlette.applications import Starlette
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.signals import signals_held
+from mcp_server.settings.loopback import Numbers, numbers_of
 
 log = structlog.get_logger("protocol")
 
@@ -54,7 +54,7 @@ def listen(host: str, port: int) -> socket.socket:
     Raises:
         ConfigError: The address is not loopback, or is taken.
     """
-    address = address_of(host)
+    address = numbers_of(host)
     if address is None or not address.is_loopback:
         problem = f"{host!r} is not a loopback address, and nobody would be asked who they are"
         remedy = "use 127.0.0.1:PORT, or set up a gateway in the managed settings"
@@ -62,11 +62,8 @@ def listen(host: str, port: int) -> socket.socket:
     return listen_at(address, port)
 
 
-Numbers = ipaddress.IPv4Address | ipaddress.IPv6Address
-
-
-def listen_at(address: Numbers, port: int) -> socket.socket:
-    """A listening socket, wherever that is. Raises `ConfigError` as `listen`."""
+def listen_at(address: Numbers, port: int, *, named: str = "--http") -> socket.socket:
+    """A listening socket, wherever that is. `named`: where somebody wrote the address. Raises `ConfigError` as `listen`."""
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -77,18 +74,9 @@ def listen_at(address: Numbers, port: int) -> socket.socket:
         sock.listen(128)
     except OSError as error:
         sock.close()
-        fault = Fault(file="--http", line=None, problem=f"cannot listen on {address}:{port}: {error.strerror}", remedy="take another port")
+        fault = Fault(file=named, line=None, problem=f"cannot listen on {address}:{port}: {error.strerror}", remedy="take another port")
         raise ConfigError((fault,)) from error
     return sock
-
-
-def address_of(host: str) -> Numbers | None:
-    """The address that is written, `localhost` for 127.0.0.1. A name is not looked up: what it leads to is another file's say."""
-    literal = "127.0.0.1" if host == "localhost" else host.strip("[]")
-    try:
-        return ipaddress.ip_address(literal)
-    except ValueError:
-        return None
 
 
 async def serve_http(

@@ -56,9 +56,14 @@ class Listening:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = tuple(sources)
         self._streams = 0
+        self._ended = anyio.Event()
+
+    def end(self) -> None:
+        """Every stream ends with its result, now and from now on."""
+        self._ended.set()
 
     async def __call__(self, ctx: Request, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
-        """Stays until the client hangs up.
+        """Stays until the client hangs up, or all streams end.
 
         Raises:
             MCPError: Too many listen already.
@@ -92,5 +97,5 @@ class Listening:
             for one in watching:
                 if one.honored:
                     group.start_soon(one.tell, send, meta)
-            if not honored:
-                await anyio.sleep_forever()
+            await self._ended.wait()
+            group.cancel_scope.cancel()

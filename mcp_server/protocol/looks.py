@@ -50,6 +50,10 @@ class Looks:
         """Tell connections up to 2025-11-25 what they watch. From 2026-07-28 on each stream tells its own."""
         await self._subscribers.run()
 
+    def end(self) -> None:
+        """Streams of `subscriptions/listen` end as they are to end."""
+        self._listening.end()
+
     async def list_resources(self, ctx: Request, params: PaginatedRequestParams) -> ListResourcesResult:
         """`resources/list`."""
         return await self._subscribers.listed(ctx, params, line_of(ctx, self._front, self._timing))

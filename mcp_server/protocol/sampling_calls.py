@@ -58,7 +58,7 @@ class ModelCalls:
             for ask_id, scope in self._flying.items():
                 if not visit.front.turn_wanted(ask_id):
                     scope.cancel()
-            if isinstance(settled, Ended):
+            if isinstance(settled, Ended) or settled.parting:
                 return
             await self._put(settled.turns, group)
             self._looked.set()

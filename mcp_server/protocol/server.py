@@ -12,7 +12,7 @@ from mcp_types import CallToolRequestParams, ReadResourceRequestParams, ReadReso
 
 from mcp_server.protocol.agent_prompts import AgentPrompts
 from mcp_server.protocol.apps import IDENTIFIER, Panel, lister, reader
-from mcp_server.protocol.calls import CallerOf, Request, ToolCalls
+from mcp_server.protocol.calls import CallerOf, Noted, Request, ToolCalls, unnoted
 from mcp_server.protocol.instructions import instructions
 from mcp_server.protocol.lines import Line, lifespan_of
 from mcp_server.protocol.listing import listed
@@ -55,6 +55,7 @@ def build_server(
     panel: Panel | None = None,
     clock: Callable[[], float] = time.time,
     showing: Showing | None = None,
+    noted: Noted = unnoted,
 ) -> Server[Line]:
     """A server over a front. Starts nothing.
 
@@ -69,6 +70,7 @@ def build_server(
         panel: Shows prompts inside clients that render apps; None: no client is shown any.
         clock: Seconds since the epoch.
         showing: By what prompts may be answered, as `tasks` has it; None: by every channel, with no console to lead to.
+        noted: Told what came of each call.
 
     Raises:
         ValueError: A tool's name or description that clients would choke on.
@@ -92,7 +94,7 @@ def build_server(
         on_get_prompt=prompts.got,
     )
     # Not as `on_call_tool`: that knows nothing of results that an extension claims.
-    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks, panel=panel, showing=showing)
+    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks, panel=panel, showing=showing, noted=noted)
     server.add_request_handler("tools/call", CallToolRequestParams, calls)
     _extend(server, tasks, looks, panel)
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)

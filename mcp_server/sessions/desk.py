@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -35,12 +36,18 @@ class Desk:
         self._roots = Roots(deployment)
         self._views = Views(deployment, supervisor, self._roots)
         self.book = CallBook(deployment, supervisor, gate, tools, self._roots, self._views)
+        self._parting = False
         supervisor.holders = self._prompt_changed
         deployment.asks.changed = self._ask_changed
 
     def open(self, group: TaskGroup) -> None:
         """Calls live in `group`."""
         self.book.open(group)
+
+    def part(self) -> None:
+        """The server is ending: requests that wait for calls leave with words, now and from now on. The calls go on."""
+        self._parting = True
+        self._supervisor.wakeups.ring_all()
 
     def specs(self) -> tuple[ToolSpec, ...]:
         return tuple(tool.spec for tool in self._tools.values())
@@ -90,6 +97,10 @@ class Desk:
             with self._supervisor.wakeups.listening(call.call.id, ORPHANS) as bell:
                 settled = await self._look(call, shown)
                 left = until - time.monotonic()
+                if isinstance(settled, Ended):
+                    return settled
+                if self._parting:
+                    return replace(await self._views.open(call), parting=True)
                 if settled is not None:
                     return settled
                 if left <= 0:

@@ -60,6 +60,8 @@ class Open:
     turns: tuple[ModelAsk, ...] = ()
     """Turns that this request may put to its client's model: of the same sessions as `prompts`, as far as `Front.lends` said
     that it can. None of them is with another request now."""
+    parting: bool = False
+    """The server is ending: the request is to leave with these words, and nothing is to be put before anybody."""
 
     @property
     def ids(self) -> frozenset[str]:

@@ -111,6 +111,8 @@ class FileRules(Answers):
         self._looked_at = (*((str(folder), True) for folder in followed), *((str(folder), False) for folder in plain))
         self._stamp = self._stamped()
         self._edition = self._read()
+        self.faults: tuple[str, ...] = ()
+        """What is wrong with the files as they are now, which keeps what was before in force. Empty: they are in force."""
 
     @property
     def workspace(self) -> str:
@@ -128,12 +130,18 @@ class FileRules(Answers):
         if stamp != self._stamp:
             self._stamp = stamp
             try:
-                self._edition = self._read()
+                self._edition, self.faults = self._read(), ()
                 log.info("settings and agents were read anew", workspace=str(self._workspace))
             except ConfigError as error:
-                log.error("changed settings or agents are at fault; those from before stay in force", faults=str(error).splitlines())
+                self.faults = tuple(str(error).splitlines())
+                log.error("changed settings or agents are at fault; those from before stay in force", faults=list(self.faults))
                 self._edition = self._beside_the_workspace()
         return self._edition
+
+    def complaints(self) -> tuple[str, ...]:
+        """What is wrong with the files as they lie there now."""
+        _ = self.edition
+        return self.faults
 
     @property
     def revision(self) -> str:

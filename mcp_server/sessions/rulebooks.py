@@ -42,6 +42,10 @@ class Rulebooks:
         each = (self.own.revision, *(book.revision for book in self._others.values()))
         return hashlib.sha256("".join(each).encode()).hexdigest() if self._others else each[0]
 
+    def complaints(self) -> tuple[str, ...]:
+        """What is wrong with the files of any as they lie there now, each once."""
+        return tuple(dict.fromkeys(said for book in (self.own, *self._others.values()) for said in book.complaints()))
+
     def pinned(self, workspace: str) -> Pinned:
         return self.of(workspace).pinned(workspace)
 

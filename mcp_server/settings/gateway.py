@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from mcp_server.errors import Fault
 from mcp_server.settings.addresses import Address, reached
 from mcp_server.settings.blocks import Block, key
+from mcp_server.settings.operation import Metrics
 from mcp_server.settings.teams import DEFAULT_WORKSPACE, Grant, Person, RoleHolders, Team, TeamName, Who, WorkspaceName, whos
 from mcp_server.settings.written import ToolName
 
@@ -168,6 +169,9 @@ class HttpLimits(Block):
         2000, "Requests and idle connections at once; more are answered 503.", example=500
     )
     sessions: Annotated[int, Field(ge=1, le=100_000)] = key(10_000, "Sessions of clients up to 2025-11-25 at once.", example=1000)
+    drain_seconds: Annotated[float, Field(ge=0, le=600)] = key(
+        10.0, "How long calls that are under way may go on once the server is asked to end.", example=30
+    )
 
 
 class Gateway(Block):
@@ -194,6 +198,12 @@ class Gateway(Block):
         [], "Proxies in front that end TLS and say where a request comes from. No other address is served then.", example=["10.0.0.7"]
     )
     limits: HttpLimits = key(HttpLimits(), "What a request may be.", example={"body_bytes": 1048576})
+    access_log: bool = key(True, "A line in the log for each request: who, what, how it was answered.", example=False)
+    metrics: Metrics | None = key(
+        None,
+        "Numbers for Prometheus, and what readiness hangs on, at an address of their own; absent: neither. Needs the extra `metrics`.",
+        example={"listen": "127.0.0.1:9464"},
+    )
     roles: RoleHolders = key(
         RoleHolders(), "Who holds which role, whatever team something belongs to.", example={"auditor": [{"claims": {"groups": "audit"}}]}
     )

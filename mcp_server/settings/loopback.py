@@ -1,6 +1,17 @@
-"""Which hosts are this machine: where plain http is no risk, since nobody else can read along. Cheap to import."""
+"""Hosts as numbers, and which of them are this machine: where plain http is no risk, since nobody else can read along. Cheap to import."""
 
 import ipaddress
+
+Numbers = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+
+def numbers_of(host: str) -> Numbers | None:
+    """The address that is written, `localhost` for 127.0.0.1. A name is not looked up: what it leads to is another file's say."""
+    literal = "127.0.0.1" if host == "localhost" else host.strip("[]")
+    try:
+        return ipaddress.ip_address(literal)
+    except ValueError:
+        return None
 
 
 def is_loopback(host: str) -> bool:

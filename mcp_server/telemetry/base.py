@@ -12,6 +12,9 @@ from typing import Protocol
 from mcp_server.policy.values import ToolCall
 from mcp_server.records import AuditEvent, Ending, Prompt, RunRecord, RunState, SessionRecord, Usage
 
+Scrape = Callable[[str], tuple[bytes, str]]
+"""The numbers as Prometheus reads them, and their media type, from what a request's `Accept` says. Blocks a little."""
+
 
 class Advancing(Protocol):
     """A run is acting."""
@@ -74,6 +77,34 @@ class TurnTold:
     """What it hangs below."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestTold:
+    """One request at a gateway that is over. Nothing of it names a person."""
+
+    http_method: str
+    route: str
+    status: int | None
+    """None: the client hung up before it was answered."""
+    seconds: float
+    method: str
+    """Of MCP; empty: none was read. `tool` likewise."""
+    tool: str
+    team: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitTold:
+    """A limit of a gateway's settings was reached, and something was refused."""
+
+    limit: str
+    """Its key in the settings."""
+    shared_by: str
+    """`person` or `team`."""
+    team: str
+    """Empty: of none."""
+
+
 class Telemetry(Protocol):
     """Where it is told."""
 
@@ -98,6 +129,8 @@ class Telemetry(Protocol):
         """The run has come to its end. Told once."""
         ...
 
+    def request(self, told: RequestTold) -> None: ...
+    def limited(self, told: LimitTold) -> None: ...
     def open_prompts(self, count: Callable[[], int]) -> None:
         """How many prompts are open is read from there, from another thread, until telemetry ends."""
         ...
@@ -142,6 +175,8 @@ class Silent:
     def prompt(self, prompt: Prompt, tool: str, at: float) -> None: ...
     def turn(self, told: TurnTold) -> None: ...
     def ended(self, session: SessionRecord, run: RunRecord) -> None: ...
+    def request(self, told: RequestTold) -> None: ...
+    def limited(self, told: LimitTold) -> None: ...
     def open_prompts(self, count: Callable[[], int]) -> None: ...
 
 

@@ -4,8 +4,11 @@ import threading
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import anyio
+
+from mcp_server.telemetry.base import SILENT, Scrape, Telemetry
 
 Flush = Callable[[], None]
 """Sends what there is. Blocks, and may take as long as it likes: nobody waits for its end."""
@@ -22,6 +25,20 @@ LOOK = 0.01
 
 def told_nothing() -> None:
     """Where nobody listens there is nothing to send."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listeners:
+    """Who is told what a process does."""
+
+    telemetry: Telemetry = SILENT
+    flush: Flush = told_nothing
+    """Sends it, when the process ends."""
+    scrape: Scrape | None = None
+    """Reads the numbers here. None: nobody does."""
+
+
+NOBODY = Listeners()
 
 
 class Ending:

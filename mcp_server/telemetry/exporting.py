@@ -5,13 +5,14 @@ has set one already (`opentelemetry-instrument`), that is used. Nothing is writt
 """
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, MetricExporter, PeriodicExportingMetricReader
+from opentelemetry.sdk.metrics.export import ConsoleMetricExporter, MetricExporter, MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
@@ -40,10 +41,10 @@ class Exporting:
         self.numbers.force_flush()
 
 
-def exporting(switch: Switch, version: str) -> Exporting:
-    """Start sending. Threads of the SDK do it; none of them keeps the process alive."""
+def exporting(switch: Switch, version: str, readers: Sequence[MetricReader] = ()) -> Exporting:
+    """Start sending. Threads of the SDK do it; none of them keeps the process alive. `readers`: others of the numbers."""
     resource = _resource(version)
-    numbers = MeterProvider(metric_readers=_readers(switch.metrics), resource=resource, shutdown_on_exit=False)
+    numbers = MeterProvider(metric_readers=[*_readers(switch.metrics), *readers], resource=resource, shutdown_on_exit=False)
     spans = _spans(switch.traces, resource)
     tracer = trace.get_tracer(SCOPE, version)
     return Exporting(recorder=Recorder(tracer, numbers.get_meter(SCOPE, version)), spans=spans, numbers=numbers)

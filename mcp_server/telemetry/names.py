@@ -28,7 +28,16 @@ TOOL = "gen_ai.tool.name"
 CALL = "gen_ai.tool.call.id"
 ERROR = "error.type"
 
+HTTP_METHOD = "http.request.method"
+HTTP_ROUTE = "http.route"
+HTTP_STATUS = "http.response.status_code"
+MCP_METHOD = "mcp.method.name"
+
 # attributes of ours
+TEAM = "remit.team"
+VERDICT = "remit.verdict"
+LIMIT = "remit.limit"
+LIMITED = "remit.limit.shared_by"
 SESSION_PATH = "remit.session.path"
 PARENT = "remit.session.parent"
 ROOT = "remit.session.root"
@@ -55,6 +64,9 @@ COST = "remit.model.cost"
 USED = "gen_ai.client.token.usage"
 TURN_SECONDS = "gen_ai.client.operation.duration"
 TOOL_SECONDS = "gen_ai.execute_tool.duration"
+REQUEST_SECONDS = "http.server.request.duration"
+REQUESTS = "remit.requests"
+LIMITS = "remit.limits.reached"
 
 WAITS = "waits"
 """`ENDING` of a call that waits for a person or a child: no failure, and not the end."""
@@ -66,5 +78,10 @@ TOKEN_BOUNDS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 41
 """The convention's buckets."""
 TURN_BOUNDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
 """Likewise, in seconds; for tools too."""
+REQUEST_BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+"""Seconds. The convention's, and two more: a call may be waited for."""
+OTHER = "_OTHER"
+"""The convention's word for what is none of a closed list: what a client may write is no label."""
+HTTP_METHODS = frozenset({"GET", "POST", "DELETE", "OPTIONS", "HEAD", "PUT", "PATCH"})
 LONG_BOUNDS = (0.1, 0.5, 1, 5, 15, 60, 300, 600, 1800, 3600, 6 * 3600, 24 * 3600, 7 * 24 * 3600)
 """Seconds, for what waits for people: from an answer at once to a prompt that nobody saw for a week."""

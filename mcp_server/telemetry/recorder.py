@@ -18,7 +18,7 @@ from opentelemetry.util.types import AttributeValue
 from mcp_server.policy.values import ToolCall
 from mcp_server.records import FINAL, AuditEvent, Ending, Prompt, RunRecord, RunState, SessionRecord
 from mcp_server.telemetry import names
-from mcp_server.telemetry.base import TurnTold
+from mcp_server.telemetry.base import LimitTold, RequestTold, TurnTold
 
 _W3C = TraceContextTextMapPropagator()
 _BILLION = 1_000_000_000
@@ -93,6 +93,9 @@ class Recorder:
         self._runs = self._seconds(names.RUN_SECONDS, "From starting a run until its end, waiting included.", names.LONG_BOUNDS)
         self._turns = self._seconds(names.TURN_SECONDS, "GenAI operation duration.", names.TURN_BOUNDS)
         self._tools = self._seconds(names.TOOL_SECONDS, "Of one execution of a tool, waiting left out.", names.TURN_BOUNDS)
+        self._requests = self._seconds(names.REQUEST_SECONDS, "Duration of HTTP server requests.", names.REQUEST_BOUNDS)
+        self._calls = meter.create_counter(names.REQUESTS, "{request}", "Requests of MCP at a gateway.")
+        self._limits = meter.create_counter(names.LIMITS, "{refusal}", "Refusals because a limit of a gateway was reached.")
         self._tokens = meter.create_histogram(
             names.USED,
             "{token}",
@@ -213,6 +216,20 @@ class Recorder:
     def ended(self, session: SessionRecord, run: RunRecord) -> None:
         if run.state in FINAL:
             self._runs.record(max(0.0, run.updated_at - run.created_at), {names.AGENT: session.agent, names.RUN_OUTCOME: run.state.value})
+
+    def request(self, told: RequestTold) -> None:
+        method = told.http_method if told.http_method in names.HTTP_METHODS else names.OTHER
+        words: dict[str, AttributeValue] = {names.HTTP_METHOD: method, names.HTTP_ROUTE: told.route}
+        if told.status is not None:
+            words[names.HTTP_STATUS] = told.status
+        self._requests.record(told.seconds, words)
+        if told.method:
+            called = {names.TOOL: told.tool} if told.tool else {}
+            said = {names.MCP_METHOD: told.method, names.TEAM: told.team, names.VERDICT: told.verdict}
+            self._calls.add(1, {**said, **called})
+
+    def limited(self, told: LimitTold) -> None:
+        self._limits.add(1, {names.LIMIT: told.limit, names.LIMITED: told.shared_by, names.TEAM: told.team})
 
     def open_prompts(self, count: Callable[[], int]) -> None:
         def observe(_options: CallbackOptions) -> Iterable[Observation]:

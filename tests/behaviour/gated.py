@@ -23,8 +23,11 @@ from mcp.client.streamable_http import streamable_http_client
 
 from mcp_server.app import Address, serve_to
 from mcp_server.cli.logs import log_to
+from mcp_server.cli.telling import telling
+from mcp_server.settings.load import load_settings
 from mcp_server.settings.values import Flags
 from tests.behaviour.world import LOOK, World
+from tests.bounds import LONG
 from tests.cradle.commands import module
 from tests.protocol.connect import ROOT, Era, Person
 
@@ -46,6 +49,18 @@ class Gated:
     log: Path
     """Everything that the process wrote on standard error."""
     process: Process
+
+    def lines(self, event: str) -> list[dict[str, Any]]:
+        """What it logged under that name so far."""
+        read = (json.loads(line) for line in self.log.read_text().splitlines() if line.startswith('{"'))
+        return [line for line in read if line.get("event") == event]
+
+    async def logged(self, event: str, count: int = 1) -> list[dict[str, Any]]:
+        """Wait until it was logged so often."""
+        with anyio.fail_after(LONG):
+            while len(found := self.lines(event)) < count:  # noqa: ASYNC110 - another process writes it
+                await anyio.sleep(LOOK)
+        return found
 
 
 def manage(world: World, **said: Any) -> None:
@@ -99,10 +114,12 @@ async def visiting(
 if __name__ == "__main__":
     served = World(folder=Path(sys.argv[1]))
     log_to(sys.stderr, "debug", os.environ)
+    settings = load_settings(workspace=served.workspace, places=served.places)
     serve_to(
         Address(host="127.0.0.1", port=int(sys.argv[2])),
         workspace=served.workspace,
         places=served.places,
         flags=Flags(),
         environment=os.environ,
+        told=telling(os.environ, settings),
     )

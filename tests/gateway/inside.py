@@ -16,12 +16,14 @@ from mcp_server.gateway.application import IDLE_SECONDS, gateway_app
 from mcp_server.gateway.authority import Authority
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.keys import KeyHolders, digest_of, new_key
+from mcp_server.gateway.leaving import Leaving
 from mcp_server.gateway.patience import patient
 from mcp_server.protocol.http import listen
 from mcp_server.protocol.timing import Timing
 from mcp_server.settings.values import Flags
 from mcp_server.store.api_keys import ApiKey
 from mcp_server.store.protocol import Store
+from mcp_server.telemetry.base import SILENT
 from tests.behaviour.gated import manage
 from tests.behaviour.world import World
 
@@ -94,7 +96,17 @@ async def inside(
                 parts.gateway, fetcher, keys, steady=lambda: time.monotonic() + ahead[0], clock=lambda: time.time() + ahead[0]
             )
             config = uvicorn.Config(
-                gateway_app(parts.server, parts.gateway, authority, parts.reception, look=look, idle=idle),
+                gateway_app(
+                    parts.server,
+                    parts.gateway,
+                    authority,
+                    parts.reception,
+                    leaving=Leaving(0),
+                    telemetry=SILENT,
+                    tools=[],
+                    look=look,
+                    idle=idle,
+                ),
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -8,8 +8,7 @@ import pytest
 
 from mcp_server.cli import telling as switch_on
 from mcp_server.telemetry import names
-from mcp_server.telemetry.base import SILENT
-from mcp_server.telemetry.ending import told_nothing
+from mcp_server.telemetry.ending import NOBODY
 from mcp_server.telemetry.switch import read_switch
 from tests.behaviour.stories import bounded, errand, state_of, team_world
 from tests.behaviour.world import World, make_world
@@ -101,7 +100,7 @@ def test_a_missing_extra_is_told_and_the_server_goes_on(monkeypatch: pytest.Monk
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.metrics", None)
     said: list[str] = []
     monkeypatch.setattr(switch_on, "log", _Log(said))
-    assert switch_on.telling(ADDRESS) == (SILENT, told_nothing)
+    assert switch_on.telling(ADDRESS) == NOBODY
     assert said == [switch_on.EXTRA]
 
 
