@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import anyio
 import httpx2
@@ -75,27 +75,51 @@ def manage(world: World, **said: Any) -> None:
 @asynccontextmanager
 async def gated(world: World, gateway: Mapping[str, Any], *, port: int | None = None, **managed: Any) -> AsyncGenerator[Gated]:
     """The process, from when it listens until it has ended. `port`: that of an earlier one, which has ended."""
-    port = port or free_port()
-    address = f"http://127.0.0.1:{port}/mcp"
-    url = str(gateway.get("url", address))
-    manage(world, gateway={**gateway, "url": url}, **managed)
     log = world.folder / "gateway.log"
-    before = log.stat().st_size if log.exists() else 0
     with log.open("ab") as errors:
-        async with await anyio.open_process(
-            module("tests.behaviour.gated", str(world.folder), str(port)), cwd=ROOT, stdout=errors, stderr=errors
-        ) as process:
+        served = await _serving(world, gateway, managed, port or free_port(), log, errors)
+        if served is None:  # another process had taken the port before this one came to it
+            served = await _serving(world, gateway, managed, free_port(), log, errors)
+        assert served is not None, _said(log).decode()
+        process = served.process
+        async with process:
             try:
-                with anyio.fail_after(150):
-                    while b'"serving"' not in log.read_bytes()[before:]:
-                        assert process.returncode is None, log.read_text()
-                        await anyio.sleep(LOOK)
-                yield Gated(world=world, url=url, address=address, log=log, process=process)
+                yield served
             finally:
                 if process.returncode is None:
                     process.terminate()
                 with anyio.fail_after(30, shield=True):
                     await process.wait()
+
+
+def _said(log: Path) -> bytes:
+    return log.read_bytes()
+
+
+async def _serving(
+    world: World, gateway: Mapping[str, Any], managed: Mapping[str, Any], port: int, log: Path, errors: IO[bytes]
+) -> Gated | None:
+    """Once it listens. None: it could not, as the port was taken."""
+    address = f"http://127.0.0.1:{port}/mcp"
+    url = str(gateway.get("url", address))
+    manage(world, gateway={**gateway, "url": url}, **managed)
+    before = len(_said(log))
+    command = module("tests.behaviour.gated", str(world.folder), str(port))
+    process = await anyio.open_process(command, cwd=ROOT, stdout=errors, stderr=errors)
+    try:
+        with anyio.fail_after(150):
+            while b'"serving"' not in _said(log)[before:] and process.returncode is None:  # noqa: ASYNC110 - another process writes it
+                await anyio.sleep(LOOK)
+    except BaseException:
+        process.terminate()
+        with anyio.CancelScope(shield=True):
+            await process.aclose()
+        raise
+    if process.returncode is not None:
+        await process.aclose()
+        assert b"Address already in use" in _said(log)[before:], _said(log).decode()
+        return None
+    return Gated(world=world, url=url, address=address, log=log, process=process)
 
 
 @asynccontextmanager
