@@ -108,7 +108,8 @@ def verified_of(issuer: Issuer, claims: Mapping[str, Any]) -> Verified:
         principal=person_of(issuer, claims, client=_name(client, "client")),
         scopes=scopes_of(claims),
         claims=MappingProxyType(dict(claims)),
-        issued_at=float(claims["iat"]) if isinstance(claims.get("iat"), int | float) else None,
+        # without it, as early as it can have been: it then brings back nothing that was said otherwise since
+        issued_at=float(claims.get("iat", claims["exp"] - issuer.max_lifetime)),
         expires_at=float(claims["exp"]),
     )
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mcp_server.principal import TokenPrincipal, same_person
+from mcp_server.principal import TokenPrincipal, principal_of, same_person
 from mcp_server.records import ApprovalSubject, Prompt, PromptState
 from mcp_server.sessions.book import Rulebook
 from mcp_server.sessions.memberships import membership_in
@@ -26,11 +26,18 @@ class Oversight:
         return () if known is None else known.teams
 
     async def roles_over(self, principal: str) -> frozenset[Role]:
-        """What they are over somebody else; nothing over themselves, by whatever client."""
-        if same_person(self.by.key, principal):
+        """What they are over somebody else who came by the gateway; nothing over themselves, by whatever client. Whose hands a machine's
+        key is in nobody can tell: neither for it nor with it does somebody count as just another member. Who holds a role over somebody
+        counts as one.
+        """
+        asker = principal_of(principal)
+        if not isinstance(asker, TokenPrincipal) or same_person(self.by.key, principal):
             return frozenset()
         teams = await self.teams_of(principal)
-        return frozenset(role for role in ROLES if self.membership.holds(role, teams))
+        named = frozenset[Role](role for role in ROLES if role != "member" and self.membership.holds(role, teams))
+        anybody = not (asker.is_machine or self.by.is_machine) and self.membership.holds("member", teams)
+        member: frozenset[Role] = frozenset({"member"}) if named or anybody else frozenset()
+        return named | member
 
     async def answers_as(self, prompt: Prompt) -> tuple[str, ...]:
         """The roles by which they may answer it, for `Answer.roles`. Empty: they may not."""

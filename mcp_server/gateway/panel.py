@@ -118,7 +118,8 @@ class Panels:
         """Those of the caller's own tree, and those that a request of the caller's may show."""
         own = await self.store.prompts(principal=caller.principal.key, root_id=root.id, state=PromptState.OPEN)
         lent = [await self.store.prompt(prompt_id, caller.principal.key) for prompt_id in sorted(pane.lent)]
-        return (*own, *(prompt for prompt in lent if prompt is not None and prompt.state is PromptState.OPEN))
+        mine = [prompt for prompt in own if not prompt.asked_of]
+        return (*mine, *(prompt for prompt in lent if prompt is not None and prompt.state is PromptState.OPEN))
 
     async def _told(
         self,

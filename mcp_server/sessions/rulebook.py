@@ -25,7 +25,7 @@ from mcp_server.principal import Principal, TokenPrincipal
 from mcp_server.sessions.book import AgentRules, Job
 from mcp_server.sessions.deployment import Budget, Limits
 from mcp_server.settings.load import load_settings
-from mcp_server.settings.membership import Membership, commons_for, membership_of
+from mcp_server.settings.membership import NOBODY, Membership, commons_for, membership_of
 from mcp_server.settings.places import Places
 from mcp_server.settings.values import Flags, Settings
 
@@ -64,7 +64,9 @@ class Answers(ABC):
 
     def membership(self, principal: Principal, claims: Mapping[str, Any]) -> Membership | None:
         gateway = self.edition.settings.gateway
-        return None if gateway is None or not isinstance(principal, TokenPrincipal) else membership_of(gateway, principal, claims)
+        if not isinstance(principal, TokenPrincipal):
+            return None
+        return NOBODY if gateway is None else membership_of(gateway, principal, claims)
 
     def command_line(self) -> tuple[Rule, ...]:
         return self.edition.settings.command_line

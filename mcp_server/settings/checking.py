@@ -18,6 +18,10 @@ OWN_READERS = frozenset({"permission", "guard", "options"})
 """Keys whose content other readers check; an empty value deep inside is theirs to judge."""
 
 
+BY_NAME = frozenset({"agents", "teams", "people", "providers", "workspaces", "claims"})
+"""Maps whose keys are names that somebody chose: what is called like a key of another reader is none there."""
+
+
 def check(document: Document, model: type[Model], *, elsewhere: Mapping[str, Complaint]) -> tuple[Model | None, tuple[Fault, ...]]:
     """Validate a document's value.
 
@@ -48,9 +52,18 @@ def _without_empty(document: Document, place: Place, value: dict[str, Plain], fa
         if item is None:
             faults.append(document.fault(here, f"`{name}` has no value", "write one ([] for an empty list), or remove the key"))
         else:
-            inner = isinstance(item, dict) and name not in OWN_READERS
-            full[name] = _without_empty(document, here, item, faults) if inner and isinstance(item, dict) else item
+            others = name in OWN_READERS and (not place or place[-1] not in BY_NAME)
+            full[name] = item if others else _filled(document, here, item, faults)
     return full
+
+
+def _filled(document: Document, place: Place, value: Plain, faults: list[Fault]) -> Plain:
+    """The same of whatever stands there, maps in lists too."""
+    if isinstance(value, dict):
+        return _without_empty(document, place, value, faults)
+    if isinstance(value, list):
+        return [_filled(document, (*place, index), item, faults) for index, item in enumerate(value)]
+    return value
 
 
 def _fault(document: Document, detail: Mapping[str, Any], schema: dict[str, Any], elsewhere: Mapping[str, Complaint]) -> Fault:

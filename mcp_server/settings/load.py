@@ -12,7 +12,7 @@ from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode, Rule
 from mcp_server.settings.flags import read_flags
 from mcp_server.settings.gather import Found, gather
 from mcp_server.settings.guard import built_in_guard, guard_layer
-from mcp_server.settings.merge import Merged, checked, lock_faults, merge, said_by
+from mcp_server.settings.merge import Leaf, Merged, checked, lock_faults, merge, said_by
 from mcp_server.settings.places import Places
 from mcp_server.settings.schema import AgentSettings, SettingsFile
 from mcp_server.settings.source import SourceFile
@@ -48,15 +48,13 @@ def load_settings(*, workspace: Path, places: Places, flags: Flags = NO_FLAGS, b
 
 def _twice(files: Sequence[SourceFile]) -> Iterator[Fault]:
     """Entries of which each file would say half: which half counts is not to be guessed."""
-    seen: dict[tuple[str, str], str] = {}
+    seen: dict[Leaf, str] = {}
     for file in files:
-        gateway = file.values.gateway
-        named = () if gateway is None else [("teams", name) for name in gateway.teams] + [("people", name) for name in gateway.people]
-        for kind, name in named:
-            if (kind, name) in seen:
-                problem = f"`gateway.{kind}.{name}` stands in {seen[kind, name]} too"
-                yield file.document.fault(("gateway", kind, name), problem, "write all of it in one file")
-            seen[kind, name] = file.document.file
+        for leaf in said_by(file).leaves:
+            if leaf[0] == "gateway" and leaf in seen:
+                problem = f"`{'.'.join(leaf)}` stands in {seen[leaf]} too"
+                yield file.document.fault(leaf, problem, "write all of it in one file")
+            seen[leaf] = file.document.file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,7 @@
 """What the gateway's settings come to for one caller: teams, roles, and what they may use. Pure; asked anew whenever it matters."""
 
 import functools
+import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -11,7 +12,7 @@ from mcp_server.policy.derived import joined
 from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode
 from mcp_server.principal import API_KEYS, TokenPrincipal
 from mcp_server.settings.gateway import Gateway
-from mcp_server.settings.teams import Grant, RoleHolders, TeamRoles, Who
+from mcp_server.settings.teams import DEFAULT_WORKSPACE, Grant, RoleHolders, TeamRoles, Who
 from mcp_server.settings.values import Settings
 from mcp_server.settings.vocabulary import Role
 
@@ -50,6 +51,10 @@ class Membership:
         return self.roles.union(*self.team_roles.values())
 
 
+NOBODY = Membership(member=False, agents=(), tools=(), workspaces=(), max_mode=Mode.DONT_ASK)
+"""Whoever came by a gateway that settings do not speak of any more."""
+
+
 def membership_of(gateway: Gateway, principal: TokenPrincipal, claims: Mapping[str, Any] = NO_CLAIMS) -> Membership:
     """Who somebody is. `claims`: as their issuer said them last."""
 
@@ -67,9 +72,9 @@ def membership_of(gateway: Gateway, principal: TokenPrincipal, claims: Mapping[s
         people=tuple(people),
         roles=everywhere,
         team_roles=MappingProxyType(team_roles),
-        agents=given.names([grant.agents for grant in given.grants]),
-        tools=given.names([grant.tools for grant in given.grants]),
-        workspaces=given.names([grant.workspaces for grant in given.grants]),
+        agents=given.names(lambda grant: grant.agents),
+        tools=given.names(lambda grant: grant.tools),
+        workspaces=given.names(lambda grant: grant.workspaces),
         max_mode=given.max_mode,
     )
 
@@ -78,14 +83,24 @@ def commons_for(settings: Settings, whose: Membership) -> Commons:
     """The shared layers as one caller meets them: their teams' rules and their own after everyone's, and what they are given."""
     commons = settings.commons
     lists = (*(settings.team_rules.get(name, ()) for name in whose.teams), *(settings.people_rules.get(name, ()) for name in whose.people))
+    inside = _serves(settings, whose)
     caps = [mode for mode in (commons.max_mode, whose.max_mode) if mode is not None]
     return replace(
         commons,
         managed=functools.reduce(joined, lists, commons.managed),
         max_mode=stricter(*caps) if caps else None,
-        granted_tools=whose.tools,
-        granted_agents=whose.agents,
+        granted_tools=whose.tools if inside else (),
+        granted_agents=whose.agents if inside else (),
     )
+
+
+def _serves(settings: Settings, whose: Membership) -> bool:
+    """Are they let into this workspace now? What they began there stays, and does nothing."""
+    if not whose.member or settings.gateway is None:
+        return False
+    path = settings.commons.workspace
+    names = {name for name, folder in settings.gateway.workspaces.items() if os.path.realpath(folder) == path} or {DEFAULT_WORKSPACE}
+    return whose.workspaces is None or not names.isdisjoint(whose.workspaces)
 
 
 def claims_heard(gateway: Gateway, claims: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,30 +111,28 @@ def claims_heard(gateway: Gateway, claims: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Given:
-    """What was given, by whom. What one team gives another does not take; everyone's and a person's own words bind beside them."""
+    """What was given, by whom. What one team gives another does not take; where no team speaks of it, what everyone is given holds. A
+    person's own entries only take away.
+    """
 
     everyone: Grant
     teams: Sequence[Grant]
     people: Sequence[Grant]
 
-    @property
-    def grants(self) -> tuple[Grant, ...]:
-        return (self.everyone, *self.teams, *self.people)
-
-    def names(self, said: Sequence[list[str] | None]) -> tuple[str, ...] | None:
-        """`said`: of each of `grants`, one list."""
-        teams = [one for one in said[1 : 1 + len(self.teams)] if one is not None]
-        together = list(dict.fromkeys(name for one in teams for name in one)) if teams else None
-        binding = [one for one in (said[0], together, *said[1 + len(self.teams) :]) if one is not None]
+    def names(self, of: Callable[[Grant], Sequence[str] | None]) -> tuple[str, ...] | None:
+        """`of`: one list of a grant."""
+        teams = [said for grant in self.teams if (said := of(grant)) is not None]
+        base = [name for said in teams for name in said] if teams else of(self.everyone)
+        binding = [said for said in (base, *map(of, self.people)) if said is not None]
         if not binding:
             return None
-        return tuple(name for name in dict.fromkeys(binding[0]) if all(name in one for one in binding))
+        return tuple(name for name in dict.fromkeys(binding[0]) if all(name in said for said in binding))
 
     @property
     def max_mode(self) -> Mode | None:
         teams = [one.max_mode for one in self.teams if one.max_mode is not None]
-        together = max(teams, key=MODES_STRICTEST_FIRST.index, default=None)
-        binding = [one for one in (self.everyone.max_mode, together, *(person.max_mode for person in self.people)) if one is not None]
+        base = max(teams, key=MODES_STRICTEST_FIRST.index) if teams else self.everyone.max_mode
+        binding = [one for one in (base, *(person.max_mode for person in self.people)) if one is not None]
         return stricter(*binding) if binding else None
 
 

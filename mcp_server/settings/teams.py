@@ -33,8 +33,8 @@ Named = Annotated[str, Field(min_length=1, max_length=512)]
 
 Claim = str | int | bool
 _Leaf = Claim | Annotated[list[Claim], Field(min_length=1)]
-_Inner = _Leaf | dict[Named, _Leaf]
-Wanted = _Leaf | dict[Named, _Inner]
+_Inner = _Leaf | Annotated[dict[Named, _Leaf], Field(min_length=1)]
+Wanted = _Leaf | Annotated[dict[Named, _Inner], Field(min_length=1)]
 """What a claim must hold: this, one of these, or a map in which these claims hold (three deep: `resource_access: {remit: {roles: x}}`)."""
 
 
@@ -53,7 +53,7 @@ class Who(Block):
 
     @model_validator(mode="after")
     def _somebody(self) -> "Who":
-        said = self.model_fields_set
+        said = {name for name in self.model_fields_set if getattr(self, name) is not None}
         if not said - {"issuer"}:
             raise ValueError("names nobody in particular; add `subject`, `claims`, `client` or `key`")
         if "key" in said and said != {"key"}:

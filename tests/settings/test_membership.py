@@ -89,13 +89,19 @@ def test_what_one_team_gives_another_does_not_take_and_a_team_that_says_nothing_
     assert wider.max_mode is Mode.ACCEPT_EDITS
 
 
-def test_what_is_said_of_everyone_and_of_one_person_binds_beside_the_teams() -> None:
+def test_where_no_team_speaks_everyones_words_hold_and_a_persons_own_only_take_away() -> None:
     found = alice(
-        everyone={"agents": ["explore", "plan"], "max_mode": "acceptEdits", "tools": ["read", "task"]},
+        everyone={"agents": ["explore"], "max_mode": "acceptEdits", "tools": ["read", "task"]},
         teams={"one": team({"subject": "alice"}, agents=["plan", "build"], max_mode="bypassPermissions")},
-        people={"alice": team({"subject": "alice"}, max_mode="dontAsk", tools=["task", "bash"])},
+        people={"alice": team({"subject": "alice"}, max_mode="dontAsk", tools=["task", "bash"], agents=["plan", "explore"])},
     )
     assert (found.agents, found.tools, found.max_mode) == (("plan",), ("task",), Mode.DONT_ASK)
+
+
+def test_a_token_without_the_claim_of_a_team_has_what_everyone_has() -> None:
+    said: dict[str, Any] = {"everyone": {"tools": ["read"]}, "teams": {"dev": team(PAYMENTS, tools=["read", "bash"])}}
+    assert alice({"groups": "payments"}, **said).tools == ("read", "bash")
+    assert alice(**said).tools == ("read",)
 
 
 def test_lists_that_share_nothing_leave_nothing() -> None:
@@ -168,6 +174,15 @@ def test_teams_may_stand_in_files_of_their_own_with_their_rules_and_where_they_a
     [
         ({"a.yaml": TEAM, "b.yaml": TEAM}, "`gateway.teams.payments` stands in"),
         ({"a.yaml": TEAM.replace("who:", "whom:")}, "unknown key `whom`"),
+        ({"a.yaml": TEAM.replace("{groups: payments}}", "{groups: payments}, subject: }")}, "`subject` has no value"),
+        ({"a.yaml": TEAM.replace("[{claims: {groups: payments}}]", "[{key: }]")}, "`key` has no value"),
+        ({"a.yaml": TEAM.replace("payments:", "guard:").replace("permission:", "tools:\n      permission:")}, "`tools` has no value"),
+        ({"a.yaml": "gateway: {everyone: {tools: [read]}}", "b.yaml": "gateway: {everyone: {agents: []}}"}, "`gateway.everyone` stands in"),
+        (
+            {"a.yaml": "gateway: {workspaces: {shop: /a}}", "b.yaml": "gateway: {workspaces: {shop: /b}}"},
+            "`gateway.workspaces.shop` stands",
+        ),
+        ({"a.yaml": TEAM.replace("{groups: payments}", "{realm_access: {}}")}, "does not fit"),
         ({"a.yaml": TEAM.replace("groups: payments", "{}")}, ""),
         ({"a.yaml": TEAM.replace("permission:", "agents: [Explore]\n      permission:")}, "is not a name"),
         (
