@@ -272,7 +272,6 @@ def _reception(deployment: Deployment, books: Rulebooks) -> Reception:
         gateway=lambda: books.own.edition.settings.gateway,
         usual=usual,
         workspaces=books.names,
-        clock=deployment.clock,
     )
 
 

@@ -374,7 +374,7 @@ class QuestionSubject:
 
 
 Resource = Literal["tokens", "cost", "steps", "seconds", "prompts"]
-"""What a budget counts. the names are those of `store.spent.Spent`."""
+"""What a budget counts. The names are those of the store's sum, `Spent`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

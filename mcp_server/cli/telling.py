@@ -6,7 +6,8 @@ from importlib.metadata import version
 import structlog
 
 from mcp_server.cli.lazy import loaded
-from mcp_server.errors import ConfigError, Fault
+from mcp_server.errors import ConfigError
+from mcp_server.settings.origins import fault_at
 from mcp_server.settings.values import Settings
 from mcp_server.telemetry.ending import NOBODY, Listeners
 from mcp_server.telemetry.switch import read_switch
@@ -48,8 +49,6 @@ def telling(environment: Mapping[str, str], settings: Settings | None = None) ->
 
 
 def _not_installed(settings: Settings, missing: str) -> ConfigError:
-    place = next((place for key, place in settings.origins.items() if key.startswith("gateway.metrics")), "gateway.metrics")
-    file, _, line = place.rpartition(":")
     remedy = "install Remit with the extra `metrics`, or remove the key"
     problem = f"`gateway.metrics` needs {missing}, which is not installed"
-    return ConfigError((Fault(file=file or place, line=int(line) if file and line.isdecimal() else None, problem=problem, remedy=remedy),))
+    return ConfigError((fault_at(settings.origins, "gateway.metrics", problem, remedy),))

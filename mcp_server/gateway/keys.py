@@ -13,10 +13,11 @@ import secrets
 import zlib
 from collections.abc import Callable, Collection
 
-from mcp_server.gateway.verified import NO_CLAIMS, Refused, Verified
+from mcp_server.gateway.verified import Refused, Verified
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import API_KEYS, TokenPrincipal
 from mcp_server.records import AuditEvent
+from mcp_server.settings.membership import NO_CLAIMS
 from mcp_server.store.api_keys import ApiKey, HeldKey
 from mcp_server.store.protocol import Store
 

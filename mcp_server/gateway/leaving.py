@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mcp_server.gateway.requests import NAMED, Named
+from mcp_server.gateway.streams import LISTEN
 from mcp_server.gateway.turning_away import as_event, error_of, not_now
 from mcp_server.protocol.http import Serves
 
@@ -29,7 +30,7 @@ MOMENT = 0.3
 """Seconds without a call after which none is expected: an answer is often followed by a look at the lists."""
 
 ENDING = "This gateway is ending, and takes nothing new. Ask again in a few seconds."
-BEGIN = frozenset({"initialize", "server/discover", "tools/call", "subscriptions/listen", "resources/subscribe"})
+BEGIN = frozenset({"initialize", "server/discover", "tools/call", LISTEN, "resources/subscribe"})
 """What begins something. Whatever else is asked may be a part of what is under way: the SDK's client reads `tools/list` once a call has
 ended, and loses the call's result without it.
 """
@@ -148,21 +149,21 @@ class UnderWay:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         named: Named | None = scope.get(NAMED)
-        asks = named is not None and named.asks
-        if self._leaving.begun and (scope["method"] == "GET" or (named is not None and named.asks and named.method in BEGIN)):
+        asked = named if named is not None and named.asks else None
+        if self._leaving.begun and (scope["method"] == "GET" or (asked is not None and asked.method in BEGIN)):
             await not_now(named, 503, ENDING, AGAIN)(scope, receive, send)
             return
         answer = _Answer(send)
-        with self._leaving.entered(_kind(named if asks else None)) as cut:
+        with self._leaving.entered(_kind(asked)) as cut:
             await self._app(scope, receive, answer)
         if cut.cancelled_caught:
-            await answer.ended(named if asks else None, scope, receive)
+            await answer.ended(asked, scope, receive)
 
 
-def _kind(asks: Named | None) -> Kind:
-    if asks is None:
+def _kind(asked: Named | None) -> Kind:
+    if asked is None:
         return "stream"
-    return "listening" if asks.method == "subscriptions/listen" else "call"
+    return "listening" if asked.method == LISTEN else "call"
 
 
 class _Answer:

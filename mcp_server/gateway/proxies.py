@@ -7,6 +7,8 @@ import structlog
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp_server.gateway.seen import client_of
+
 log = structlog.get_logger("gateway")
 
 LOOKED_AT = frozenset({"/healthz", "/readyz"})
@@ -25,14 +27,14 @@ class _Proxied:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         if scope["type"] == "http" and scope["path"] not in LOOKED_AT and not self._is_proxy(scope):
-            log.warning("turned away", reason="it came by no proxy", client=str((scope.get("client") or ("",))[0]))
+            log.warning("turned away", reason="it came by no proxy", client=client_of(scope))
             await PlainTextResponse(REFUSED, 403)(scope, receive, send)
             return
         await self._app(scope, receive, send)
 
     def _is_proxy(self, scope: Scope) -> bool:
         try:
-            address = ipaddress.ip_address((scope.get("client") or ("",))[0])
+            address = ipaddress.ip_address(client_of(scope))
         except ValueError:
             return False
         if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:

@@ -55,7 +55,6 @@ class Reception:
     """The default workspace's path, and the agent that clients call as."""
     workspaces: Mapping[str, str]
     """The others' paths by their names."""
-    clock: Callable[[], float]
     remembered: "OrderedDict[str, tuple[str, float]]" = field(default_factory=OrderedDict[str, tuple[str, float]])
 
     async def receive(self, verified: Verified, below: str) -> Caller | Turned:
@@ -75,15 +74,14 @@ class Reception:
 
     async def _membership(self, verified: Verified, heard: Mapping[str, object]) -> Membership | None:
         """By what was said of them last: an older token that still counts says what does not hold any more."""
-        key, said = verified.principal.key, json.dumps(dict(heard), sort_keys=True)
-        at = verified.issued_at if verified.issued_at is not None else self.clock()
-        if self.remembered.get(key) != (said, at):
-            if heard or verified.claims:
-                await self.store.keep_claims(key, heard, issued_at=at)
-            self.remembered[key] = (said, at)
-        self.remembered.move_to_end(key)
-        while len(self.remembered) > MOST_REMEMBERED:
-            self.remembered.popitem(last=False)
+        key, said = verified.principal.key, (json.dumps(dict(heard), sort_keys=True), verified.issued_at)
+        if verified.claims:
+            if self.remembered.get(key) != said:
+                await self.store.keep_claims(key, heard, issued_at=verified.issued_at)
+                self.remembered[key] = said
+            self.remembered.move_to_end(key)
+            while len(self.remembered) > MOST_REMEMBERED:
+                self.remembered.popitem(last=False)
         return self.rulebook.membership(verified.principal, await self.store.claims(key))
 
     def _place(self, below: str, membership: Membership) -> tuple[str, str] | None:

@@ -18,6 +18,7 @@ from mcp_server.gateway.frame import ROOMS, Frame
 from mcp_server.gateway.html import Html, el, join, said
 from mcp_server.gateway.keys import KeyHolders, digest_of
 from mcp_server.gateway.oidc import Away, SignsIn
+from mcp_server.gateway.seen import client_of
 from mcp_server.gateway.sign_in_page import FAILED, KEY_REFUSED, NO_PART, OLD_FORM, SAID, SIGNED_OUT, UNREACHED, sign_in_page, told
 from mcp_server.gateway.verified import Refused
 from mcp_server.gateway.visits import Visit, Visits, same_key
@@ -166,7 +167,7 @@ class SignIn:
         if self.oidc is None:
             return self._page(request, back="", status=404)
         cookie = self._browsers.cookie(request.cookies.get(self.names.browser))
-        attempt = self._attempts.begin(browser=cookie, back=self._back(_only(request, "next")), address=_address(request))
+        attempt = self._attempts.begin(browser=cookie, back=self._back(_only(request, "next")), address=client_of(request.scope))
         try:
             answer = RedirectResponse(await self.oidc.address(attempt), 303)
         except Refused as error:
@@ -192,23 +193,25 @@ class SignIn:
             return self._failed(request, str(error))
         await self.heard(found.principal, found.claims)
         if not await self.may_come(found.principal):
-            log.warning("a sign-in was refused", reason="no part in this gateway", principal=found.principal.key, client=_address(request))
+            log.warning(
+                "a sign-in was refused", reason="no part in this gateway", principal=found.principal.key, client=client_of(request.scope)
+            )
             return told(self.door, "Nothing for you here", NO_PART, 403)
         called = found.called or found.principal.subject
         cookie = self.visits.admit(found.principal, called=called)
         return self._come_in(request, cookie, attempt.back, found.principal)
 
     def _failed(self, request: Request, reason: str) -> Response:
-        log.warning("a sign-in was refused", reason=reason, client=_address(request))
+        log.warning("a sign-in was refused", reason=reason, client=client_of(request.scope))
         return told(self.door, "Not signed in", FAILED.format(issuer=self._issuer), 403)
 
     def _unreached(self, request: Request, error: Refused) -> Response:
-        log.warning("nobody can sign in", reason=str(error), client=_address(request))
+        log.warning("nobody can sign in", reason=str(error), client=client_of(request.scope))
         return told(self.door, "Not signed in", UNREACHED.format(issuer=self._issuer), 503)
 
     def _not_let_in(self, request: Request, error: str) -> Response:
         known = SAID.get(error)
-        log.warning("a sign-in was refused", reason="the issuer said no", said=error[:64], client=_address(request))
+        log.warning("a sign-in was refused", reason="the issuer said no", said=error[:64], client=client_of(request.scope))
         return told(self.door, "Not signed in", (known or FAILED).format(issuer=self._issuer), 403)
 
     @property
@@ -225,7 +228,7 @@ class SignIn:
         own = cookie is not None and self._browsers.made(cookie)
         if cookie is None or not own or not secrets.compare_digest(self._browsers.form_key(cookie), _ascii(fields.get("key", ""))):
             return self._page(request, back=back, note=OLD_FORM, status=403)
-        address, key = _address(request), fields.get("api_key", "").strip()
+        address, key = client_of(request.scope), fields.get("api_key", "").strip()
         try:
             if not self._tries.may(address):
                 raise Refused("too many were tried from there")
@@ -243,7 +246,7 @@ class SignIn:
     def _come_in(self, request: Request, cookie: str, back: str, principal: TokenPrincipal) -> Response:
         """With a cookie that nobody knew before; what the browser had ends."""
         self.visits.leave(request.cookies.get(self.names.visit))
-        log.info("signed in to the console", principal=principal.key, client=_address(request))
+        log.info("signed in to the console", principal=principal.key, client=client_of(request.scope))
         answer = RedirectResponse(back, 303)
         self._set(answer, self.names.visit, cookie)
         self._unset(answer, self.names.browser)
@@ -272,10 +275,6 @@ def _only(request: Request, name: str) -> str:
     """A parameter's one value; empty where it is absent, or there more than once: nobody can say which of two counts."""
     values = request.query_params.getlist(name)
     return values[0] if len(values) == 1 else ""
-
-
-def _address(request: Request) -> str:
-    return request.client.host if request.client is not None else ""
 
 
 def _ascii(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 from mcp_server.errors import RemitError
@@ -10,8 +9,6 @@ from mcp_server.principal import TokenPrincipal
 
 VERIFIED = "remit.verified"
 """The key in an ASGI scope under which a `Verified` stands."""
-
-NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +19,8 @@ class Verified:
     scopes: frozenset[str]
     claims: Mapping[str, Any]
     """As the issuer said them; empty for an API key."""
-    issued_at: float | None = None
-    """Seconds since the epoch, where the issuer says so."""
+    issued_at: float = 0.0
+    """Seconds since the epoch; 0: an API key, of which no issuer says anything."""
     expires_at: float | None
     """Seconds since the epoch from which on no request passes with this token. None: an API key without an end."""
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from mcp_server.agents.definition import AgentDefinition
-from mcp_server.errors import ConfigError, Fault, WorkspaceRefused
+from mcp_server.errors import ConfigError, WorkspaceRefused
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
 from mcp_server.principal import Principal
 from mcp_server.sessions.book import AgentRules, Job
 from mcp_server.sessions.rulebook import FileRules, Pinned
 from mcp_server.settings.membership import Membership
+from mcp_server.settings.origins import fault_at
 from mcp_server.settings.places import Places
 from mcp_server.settings.values import Flags
 from mcp_server.settings.workspace import check_workspace
@@ -91,7 +92,7 @@ def rulebooks_at(workspace: Path, places: Places, flags: Flags) -> Rulebooks:
         try:
             names[name] = str(check_workspace(Path(folder), places))
         except WorkspaceRefused as error:
-            file, _, line = settings.origins[f"gateway.workspaces.{name}"].rpartition(":")
-            raise ConfigError((Fault(file=file, line=int(line), problem=str(error), remedy="name a folder that may be one"),)) from error
+            fault = fault_at(settings.origins, f"gateway.workspaces.{name}", str(error), "name a folder that may be one")
+            raise ConfigError((fault,)) from error
     others = {path: FileRules(workspace=Path(path), places=places, flags=flags) for path in names.values()}
     return Rulebooks(own, others, names)

@@ -12,6 +12,7 @@ from mcp_server.errors import Fault
 from mcp_server.settings.addresses import Address, reached
 from mcp_server.settings.blocks import Block, key
 from mcp_server.settings.operation import Metrics
+from mcp_server.settings.origins import fault_at
 from mcp_server.settings.teams import DEFAULT_WORKSPACE, Grant, Person, RoleHolders, Team, TeamName, Who, WorkspaceName, whos
 from mcp_server.settings.written import ToolName
 
@@ -273,15 +274,9 @@ def gateway_faults(gateway: Gateway | None, origins: Mapping[str, str]) -> tuple
     """What no single file shows: what all of them together leave out."""
     if gateway is None:
         return ()
-
-    def fault(name: str, problem: str, remedy: str) -> Fault:
-        place = next((place for at, place in origins.items() if at == name or at.startswith(f"{name}.")), "")
-        file, _, line = place.rpartition(":")
-        return Fault(file=file or place, line=int(line) if file else None, problem=problem, remedy=remedy)
-
-    faults = [fault(*said) for said in (*_without_issuer(gateway), *_without_workspace(gateway), *_nowhere_to_sign_in(gateway))]
+    faults = [fault_at(origins, *said) for said in (*_without_issuer(gateway), *_without_workspace(gateway), *_nowhere_to_sign_in(gateway))]
     if gateway.url is None:
-        faults.append(fault("gateway", "`gateway` names no `url`", f"add the address that clients are given: `url: {EXAMPLE}`"))
+        faults.append(fault_at(origins, "gateway", "`gateway` names no `url`", f"add the address that clients are given: `url: {EXAMPLE}`"))
     return tuple(faults)
 
 

@@ -1,33 +1,24 @@
 """Who is who at a gateway: roles, teams, single people, and what each may use. Part of the setting `gateway`."""
 
-import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, model_validator
 
 from mcp_server.settings.addresses import Address
 from mcp_server.settings.blocks import Block, key
-from mcp_server.settings.written import AgentName, ModeWord, ToolName, Written
+from mcp_server.settings.written import AgentName, ModeWord, ToolName, Written, checked_name
 
 DEFAULT_WORKSPACE = "default"
 """In grants and addresses: the workspace that the server was started for."""
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-
-
-def _team(text: str) -> str:
-    if not _NAME.fullmatch(text):
-        raise ValueError("is not a name; use lower-case letters, digits and -, at most 40, a letter or digit first")
-    return text
-
 
 def _workspace(text: str) -> str:
-    if _team(text) == DEFAULT_WORKSPACE:
+    if checked_name(text) == DEFAULT_WORKSPACE:
         raise ValueError("is the name of the workspace that the server is started for; take another")
     return text
 
 
-TeamName = Annotated[str, AfterValidator(_team)]
+TeamName = Annotated[str, AfterValidator(checked_name)]
 WorkspaceName = Annotated[str, AfterValidator(_workspace)]
 Named = Annotated[str, Field(min_length=1, max_length=512)]
 
@@ -70,7 +61,7 @@ class RoleHolders(Block):
         None, "Who may use the gateway at all; absent: whoever's token counts.", example=[{"claims": {"groups": "staff"}}]
     )
     approver: list[Who] = key([], "Who answers what rules give to an approver.", example=[{"claims": {"groups": "leads"}}])
-    operator: list[Who] = key([], "Who sees everybody's sessions and may end them.", example=[{"subject": "carol"}])
+    operator: list[Who] = key([], "Who sees everybody's sessions, and how far they are.", example=[{"subject": "carol"}])
     auditor: list[Who] = key([], "Who reads everybody's audit, sessions, prompts and rulings.", example=[{"claims": {"groups": "audit"}}])
 
 
@@ -78,7 +69,7 @@ class TeamRoles(Block):
     """Who holds which role over what a team's people do, and over nothing else."""
 
     approver: list[Who] = key([], "Who answers what rules give to an approver.", example=[{"subject": "dora"}])
-    operator: list[Who] = key([], "Who sees the team's sessions and may end them.", example=[{"subject": "dora"}])
+    operator: list[Who] = key([], "Who sees the team's sessions, and how far they are.", example=[{"subject": "dora"}])
     auditor: list[Who] = key([], "Who reads the team's audit, sessions, prompts and rulings.", example=[{"subject": "dora"}])
 
 

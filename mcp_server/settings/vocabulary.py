@@ -23,7 +23,7 @@ OWNED = frozenset({"todoread", "task_status", "task_cancel", "session_info", "ba
 
 TOOLS = (PERMISSIONS - {"external_directory", "doom_loop"}) | OWNED | {"write", "apply_patch"}
 Role = Literal["member", "approver", "operator", "auditor"]
-"""What somebody may do at a gateway beside the others: use it; answer asks that rules give to this role; see and end everybody's sessions;
+"""What somebody may do at a gateway beside the others: use it; answer asks that rules give to this role; see everybody's sessions;
 read everybody's audit, sessions, prompts and rulings."""
 
 ROLES: tuple[Role, ...] = get_args(Role)

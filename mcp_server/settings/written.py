@@ -40,10 +40,11 @@ Written = Annotated[object, WithJsonSchema(RULES_SCHEMA)]
 """Rules as they stand in the file: a map or a list."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
-"""An agent's name: it stands in tool arguments, prompts and file names."""
+"""A name that stands in tool arguments, prompts, addresses and file names: of an agent, a team, a workspace."""
 
 
-def _name(text: str) -> str:
+def checked_name(text: str) -> str:
+    """The name. Raises `ValueError` where it is none."""
     if not NAME.fullmatch(text):
         raise ValueError("is not a name; use lower-case letters, digits and -, at most 40, a letter or digit first")
     return text
@@ -56,6 +57,6 @@ def _tool(text: str) -> str:
     return text
 
 
-AgentName = Annotated[str, AfterValidator(_name)]
+AgentName = Annotated[str, AfterValidator(checked_name)]
 ToolName = Annotated[str, AfterValidator(_tool)]
 ModeWord = Annotated[Mode, Field(strict=False)]
