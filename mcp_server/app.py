@@ -4,8 +4,8 @@ import importlib.metadata
 import os
 import secrets
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,21 +18,16 @@ from mcp.server.lowlevel.server import Server
 
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.gateway.callers import Callers, noting
-from mcp_server.gateway.http import serve_gateway
-from mcp_server.gateway.lending import Lent
-from mcp_server.gateway.listening import listen_for
 from mcp_server.gateway.notices.composing import Ground, announcer_of
 from mcp_server.gateway.panel import Panels
 from mcp_server.gateway.reception import Reception
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.apps import Panel
-from mcp_server.protocol.http import listen, serve_http
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.looks import Looks
 from mcp_server.protocol.server import build_server
 from mcp_server.protocol.showing import Showing
 from mcp_server.protocol.state_key import request_state_key
-from mcp_server.protocol.stdio import serve_stdio
 from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.tasks_told import TaskSource
 from mcp_server.protocol.timing import Timing
@@ -66,7 +61,6 @@ from mcp_server.store.console_address import console_address
 from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
 from mcp_server.telemetry.base import SILENT, Telemetry
-from mcp_server.telemetry.ending import NOBODY, Ending, Listeners
 from mcp_server.tools.web.composing import web_of
 
 log = structlog.get_logger(__name__)
@@ -76,14 +70,6 @@ SETTLED = 3.0
 """Seconds after its start within which a server has its client's first requests to answer, and does nothing that can wait."""
 HARMLESS = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ")
 """What a tool's processes get of the server's environment. Everything else may be a secret."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
-    """Where HTTP is served."""
-
-    host: str
-    port: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,86 +352,3 @@ def backend_of(settings: Settings, workspace: Path, environment: Mapping[str, st
         provider=ProviderBackend(providers=providers, environment=environment),
         client=ClientModel(enabled=lambda: settings.sampling),
     )
-
-
-def serve_to(
-    address: Address | None,
-    *,
-    workspace: Path,
-    places: Places,
-    flags: Flags,
-    environment: Mapping[str, str],
-    beside: Callable[[Store], Coroutine[None, None, None]] | None = None,
-    told: Listeners = NOBODY,
-) -> None:
-    """Serve until the client or a signal ends it. `address` None: over standard input and output. `beside` runs on the same store
-    as long as a server over HTTP does.
-    """
-    ending = Ending(told.flush)
-
-    async def serving() -> None:
-        async with (
-            ending.last(),
-            running(workspace=workspace, places=places, flags=flags, environment=environment, telemetry=told.telemetry) as parts,
-        ):
-            on_end = partial(ending.first, parts.end)
-            again = partial(_again, private_folder(places.state) / STORE_FILE, secrets_of(environment))
-            if address is None:
-                await serve_stdio(parts.server, on_end=on_end)
-                return
-            async with anyio.create_task_group() as group:
-                if beside is not None:
-                    group.start_soon(_next_to, beside, again)
-                await _served_at(address, parts, told, on_end, again, str(places.home))
-                group.cancel_scope.cancel()
-
-    anyio.run(serving)
-
-
-Again = Callable[[], AbstractAsyncContextManager[Store]]
-
-
-async def _served_at(
-    address: Address, parts: Running, told: Listeners, on_end: Callable[[], Coroutine[None, None, None]], again: Again, home: str
-) -> None:
-    if parts.gateway is None:
-        await serve_http(parts.server, listen(address.host, address.port), on_end=on_end, on_ready=_tell)
-        return
-    sock = listen_for(parts.gateway, address.host, address.port)
-    lent = Lent(
-        store=parts.deployment.store,
-        pages=None,
-        home=home,
-        reception=parts.reception,
-        telemetry=told.telemetry,
-        scrape=told.scrape,
-        tools=tuple(spec.name for spec in parts.desk.specs()),
-        part=parts.part,
-        notes=parts.books.complaints,
-    )
-    serve = partial(serve_gateway, parts.server, parts.gateway, sock, on_end=on_end, on_ready=_tell)
-    if "console" not in parts.deployment.ways.channels:
-        await serve(lent)
-        return
-    async with again() as pages:
-        await serve(replace(lent, pages=pages))
-
-
-async def _next_to(beside: Callable[[Store], Coroutine[None, None, None]], again: Again) -> None:
-    async with again() as store:
-        await beside(store)
-
-
-@asynccontextmanager
-async def _again(file: Path, secrets: Sequence[str]) -> AsyncGenerator[Store]:
-    """Another handle: what another handle commits is what wakes the server's runs."""
-    store = open_store(file, secrets=secrets)
-    try:
-        yield store
-    finally:
-        with anyio.CancelScope(shield=True):
-            await store.close()
-
-
-def _tell(url: str) -> None:
-    log.info("serving", url=url)

@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from mcp_server.app import Address, serve_to
 from mcp_server.cli.channels import require_channel
 from mcp_server.cli.lazy import loaded
 from mcp_server.cli.logs import LEVELS, log_to
@@ -17,6 +16,7 @@ from mcp_server.cli.telling import telling
 from mcp_server.cli.terminal import terminal
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.policy.values import Action, Mode
+from mcp_server.serving import Address, serve_to
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import find_places
 from mcp_server.settings.values import Flags

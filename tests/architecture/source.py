@@ -11,6 +11,7 @@ PACKAGE = "mcp_server"
 ROOMS = (
     ("__main__",),
     ("cli",),
+    ("serving",),
     ("app",),
     ("gateway",),
     ("connect",),

@@ -8,7 +8,7 @@ import pytest
 
 from tests.architecture.source import PACKAGE, ROOT, modules, ours, rank, room_of
 
-SDK_ROOMS = {"protocol", "connect", "gateway", "app"}
+SDK_ROOMS = {"protocol", "connect", "gateway", "app", "serving"}
 """Where the MCP SDK may be imported."""
 
 IMPURE = {

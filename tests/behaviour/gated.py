@@ -21,9 +21,9 @@ from mcp.client.client import Client
 from mcp.client.session import MessageHandlerFnT
 from mcp.client.streamable_http import streamable_http_client
 
-from mcp_server.app import Address, serve_to
 from mcp_server.cli.logs import log_to
 from mcp_server.cli.telling import telling
+from mcp_server.serving import Address, serve_to
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.values import Flags
 from tests.behaviour.world import LOOK, World

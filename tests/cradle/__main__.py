@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOADED = (
-    "mcp_server.app",
+    "mcp_server.serving",
     *(f"mcp_server.cli.{name}" for name in ("main", "serve", "approvals", "console", "connect", "sessions")),
     "uvicorn.protocols.http.h11_impl",
     "jwt.algorithms",
