@@ -27,7 +27,7 @@ def main() -> None:
         tally = anyio.run(campaign, Path(folder), visits, seed, _say)
     for line in tally.wrong:
         _say(f"wrong: {line}")
-    _say(f"seed {seed}: {visits} visits; {_held(tally)}; {len(tally.wrong)} wrong")
+    _say(f"seed {seed}: {visits} visits; {_held(tally)}; {len(tally.wrong)} wrong, {tally.late} too late")
     if visits >= WRITTEN:
         _write_down(visits, seed, tally)
     sys.exit(1 if tally.wrong else 0)

@@ -18,6 +18,7 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 from tests.bounds import LONG
+from tests.crowds.serving import IDLE
 from tests.crowds.visits import Crowd
 from tests.gateway.authorization import issuing
 from tests.protocol.connect import ROOT
@@ -44,6 +45,8 @@ class Tally:
     rows: dict[str, int] = field(default_factory=dict[str, int])
     """What retention left."""
     wrong: list[str] = field(default_factory=list[str])
+    late: int = 0
+    """Visits that were made once more, since their connection was ended for want of a word."""
 
 
 class Held:
@@ -88,14 +91,14 @@ async def campaign(folder: Path, visits: int, seed: int, say: Callable[[str], No
 
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=AT_ONCE)
         async with httpx2.AsyncClient(timeout=2 * LONG, limits=limits) as wire:
-            crowd = Crowd(url=held.url, token=token, wire=wire, dice=random.Random(seed))  # noqa: S311 - a seed repeats it
+            crowd = Crowd(url=held.url, token=token, wire=wire, dice=random.Random(seed), idle=IDLE)  # noqa: S311 - a seed repeats it
             for done in range(0, visits, PART):
                 await crowd.visits(min(PART, visits - done), AT_ONCE)
                 tally.looks.append(await held.ask())
-                say(f"{done + PART}: {tally.looks[-1]}, {len(crowd.wrong)} wrong")
+                say(f"{done + PART}: {tally.looks[-1]}, {len(crowd.wrong)} wrong, {crowd.late} too late")
                 for line in crowd.wrong[len(tally.wrong) :]:
                     say(f"  {line}")
-                tally.wrong = list(crowd.wrong)
+                tally.wrong, tally.late = list(crowd.wrong), crowd.late
         tally.gone = await _once_all_have_gone(held, tally.looks[0])
         tally.rows = await held.ask("old")
     tally.wrong += judged(tally)

@@ -24,7 +24,7 @@ async def test_of_whoever_came_and_left_nothing_is_held(tmp_path: Path) -> None:
 
         async def come(rounds: int) -> None:
             async with httpx2.AsyncClient(timeout=LONG) as wire:
-                crowd = Crowd(url=gateway.url, token=token, wire=wire, dice=random.Random(SEED))  # noqa: S311 - the same in every run
+                crowd = Crowd(url=gateway.url, token=token, wire=wire, dice=random.Random(SEED), idle=IDLE)  # noqa: S311 - the same in every run
                 for _ in range(rounds):
                     async with anyio.create_task_group() as group:
                         for name in VISITS:
@@ -43,7 +43,6 @@ async def test_of_whoever_came_and_left_nothing_is_held(tmp_path: Path) -> None:
             return all(now[name] <= before[name] for name in ("sessions", "tasks", "descriptors", "processes"))
 
         await come(2)
-        assert gateway.sessions > 0, "some left without a word"
         await until(at_rest)
         left = await old(gateway)
         assert {name: count for name, count in left.items() if count and name != "audit"} == {}

@@ -23,6 +23,10 @@ MORE = 0.1
 """Of visits that run a command, too: to start a process takes most of what a visit costs."""
 
 
+class TooLate(Exception):
+    """Somebody said nothing for so long, on a busy machine, that their connection was ended as it should be."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Crowd:
     """Everybody who may come, and what they saw that they should not have."""
@@ -32,8 +36,31 @@ class Crowd:
     """Of a person by a client."""
     wire: httpx2.AsyncClient
     dice: random.Random
+    idle: float
+    """Seconds after which the gateway ends a connection of which nothing is heard."""
     wrong: list[str] = field(default_factory=list[str])
     came: dict[str, int] = field(default_factory=dict[str, int])
+    late: int = 0
+    """Visits that were made once more, as they were too late."""
+    _asked: dict[str, tuple[float, float]] = field(default_factory=dict[str, tuple[float, float]])
+    """By connection, when its last two requests were sent."""
+
+    def __post_init__(self) -> None:
+        self.wire.event_hooks = {"request": [self._asks], "response": [self._hears]}
+
+    async def _asks(self, request: httpx2.Request) -> None:
+        request.extensions["sent"] = now = anyio.current_time()
+        if (session := request.headers.get("mcp-session-id")) is not None:
+            self._asked[session] = (self._asked[session][1], now)
+
+    async def _hears(self, response: httpx2.Response) -> None:
+        """Raises `TooLate`, but not where the gateway cannot have waited for so long."""
+        asked: str | None = response.request.headers.get("mcp-session-id")
+        if asked is None and (opened := response.headers.get("mcp-session-id")) is not None:
+            sent: float = response.request.extensions["sent"]
+            self._asked[opened] = (sent, sent)
+        if asked is not None and response.status_code == 404 and anyio.current_time() - self._asked[asked][0] >= self.idle:
+            raise TooLate
 
     def somebody(self, era: Era, capabilities: Mapping[str, Any] | None = None) -> Speaker:
         token = self.token(f"person-{self.dice.randrange(PEOPLE)}", f"client-{self.dice.randrange(CLIENTS)}")
@@ -48,9 +75,17 @@ class Crowd:
         self.came[name] = self.came.get(name, 0) + 1
         try:
             with anyio.fail_after(2 * LONG):
-                await VISITS[name](self)
+                while await self._too_late(name):
+                    self.late += 1
         except (AssertionError, KeyError, httpx2.HTTPError, TimeoutError, StopIteration, ValueError) as error:
             self.wrong.append(f"{name}: {type(error).__name__}: {str(error)[-500:]}")
+
+    async def _too_late(self, name: str) -> bool:
+        try:
+            await VISITS[name](self)
+        except TooLate:
+            return True
+        return False
 
     async def visits(self, count: int, at_once: int) -> None:
         """So many, in an order that the dice give."""
@@ -65,18 +100,31 @@ class Crowd:
                 group.start_soon(come)
 
 
+def result_of(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a JSON-RPC answer.
+
+    Raises:
+        AssertionError: It is an error; its text is that.
+    """
+    assert "result" in answer, answer
+    return answer["result"]
+
+
 async def works(crowd: Crowd, speaker: Speaker) -> None:
     """What most visits are for; some more."""
-    assert "A sample." in str(await speaker.calls("read", filePath="README.md"))
+    read = await speaker.calls("read", filePath="README.md")
+    assert "A sample." in str(read), read
     if crowd.dice.random() < MORE:
-        assert (await speaker.asked("tools/list"))["result"]["tools"]
-        assert "hello" in str(await speaker.calls("bash", command="echo hello", description="says so"))
+        assert result_of(await speaker.asked("tools/list"))["tools"]
+        echoed = await speaker.calls("bash", command="echo hello", description="says so")
+        assert "hello" in str(echoed), echoed
 
 
 async def a_session_in_good_order(crowd: Crowd) -> None:
     speaker = await crowd.somebody("2025-11-25").opened()
     await works(crowd, speaker)
-    assert (await crowd.wire.delete(crowd.url, headers=speaker.headers())).status_code in (200, 204)
+    ended = await crowd.wire.delete(crowd.url, headers=speaker.headers())
+    assert ended.status_code in (200, 204), ended.text
 
 
 async def a_session_left_without_a_word(crowd: Crowd) -> None:
@@ -86,7 +134,7 @@ async def a_session_left_without_a_word(crowd: Crowd) -> None:
 async def a_session_left_with_its_stream_open(crowd: Crowd) -> None:
     speaker = await crowd.somebody("2025-11-25").opened()
     async with speaker.stream() as stream:
-        assert stream.status_code == 200
+        assert stream.status_code == 200, await stream.aread()
         await works(crowd, speaker)
 
 
@@ -107,23 +155,23 @@ async def one_without_a_session(crowd: Crowd) -> None:
 async def one_who_listens_and_hangs_up(crowd: Crowd) -> None:
     speaker = crowd.somebody("2026-07-28")
     async with speaker.stream() as stream:
-        assert stream.status_code == 200
+        assert stream.status_code == 200, await stream.aread()
         await works(crowd, speaker)
 
 
 async def one_who_is_asked_and_answers(crowd: Crowd) -> None:
     speaker = crowd.somebody("2026-07-28", FORMS)
     call: dict[str, Any] = {"name": "write", "arguments": crowd.new_file()}
-    asked = (await speaker.asked("tools/call", call))["result"]
+    asked = result_of(await speaker.asked("tools/call", call))
     if "inputRequests" in asked:
         answers = dict.fromkeys(asked["inputRequests"], AGREED)
-        asked = (await speaker.asked("tools/call", {**call, "requestState": asked["requestState"], "inputResponses": answers}))["result"]
+        asked = result_of(await speaker.asked("tools/call", {**call, "requestState": asked["requestState"], "inputResponses": answers}))
     assert asked.get("resultType") == "complete", asked
 
 
 async def one_who_is_asked_and_leaves(crowd: Crowd) -> None:
     speaker = crowd.somebody("2026-07-28", FORMS)
-    asked = (await speaker.calls("write", **crowd.new_file()))["result"]
+    asked = result_of(await speaker.calls("write", **crowd.new_file()))
     assert "inputRequests" in asked, asked
 
 
@@ -136,22 +184,23 @@ async def one_who_is_asked_within_the_call_and_answers(crowd: Crowd) -> None:
             text += f"{line}\n"
             if "elicitation/create" in line:
                 answer = {"jsonrpc": "2.0", "id": json.loads(line.removeprefix("data:"))["id"], "result": AGREED}
-                assert (await crowd.wire.post(crowd.url, json=answer, headers=speaker.headers())).status_code == 202
-    assert not answer_in(text, stream.headers["content-type"])["result"].get("isError"), text
+                taken = await crowd.wire.post(crowd.url, json=answer, headers=speaker.headers())
+                assert taken.status_code == 202, taken.text
+    assert not result_of(answer_in(text, stream.headers["content-type"])).get("isError"), text
     await crowd.wire.delete(crowd.url, headers=speaker.headers())
 
 
 async def one_who_sends_a_subagent(crowd: Crowd) -> None:
     speaker = crowd.somebody("2026-07-28")
-    begun = (await speaker.calls("task", **errand("reader"), background=True))["result"]["structuredContent"]
+    begun = result_of(await speaker.calls("task", **errand("reader"), background=True))["structuredContent"]
     with anyio.fail_after(LONG):
         while begun["state"] in ("running", "waiting"):
-            begun = (await speaker.calls("task_status", task_id=begun["task_id"], wait_seconds=5))["result"]["structuredContent"]
+            begun = result_of(await speaker.calls("task_status", task_id=begun["task_id"], wait_seconds=5))["structuredContent"]
     assert begun["state"] == "completed", begun
 
 
 async def one_who_sends_a_subagent_and_leaves(crowd: Crowd) -> None:
-    begun = (await crowd.somebody("2026-07-28").calls("task", **errand("reader"), background=True))["result"]["structuredContent"]
+    begun = result_of(await crowd.somebody("2026-07-28").calls("task", **errand("reader"), background=True))["structuredContent"]
     assert begun["task_id"]
 
 
