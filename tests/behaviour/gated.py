@@ -8,7 +8,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ import anyio
 import httpx2
 from anyio.abc import Process
 from mcp.client.client import Client
+from mcp.client.extension import ClientExtension
 from mcp.client.session import MessageHandlerFnT
 from mcp.client.streamable_http import streamable_http_client
 
@@ -124,13 +125,21 @@ async def _serving(
 
 @asynccontextmanager
 async def visiting(
-    url: str, token: str, era: Era, person: Person | None = None, heard: MessageHandlerFnT | None = None
+    url: str,
+    token: str,
+    era: Era,
+    person: Person | None = None,
+    heard: MessageHandlerFnT | None = None,
+    extensions: Sequence[ClientExtension] = (),
 ) -> AsyncGenerator[Client]:
     """The real client, sending that token with each request."""
     async with httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"}, timeout=30) as wire:
         transport = streamable_http_client(url, http_client=wire)
         mode = "legacy" if era == "2025-11-25" else "auto"
-        async with Client(transport, mode=mode, elicitation_callback=person, message_handler=heard, read_timeout_seconds=20) as client:
+        client = Client(
+            transport, mode=mode, elicitation_callback=person, message_handler=heard, extensions=extensions, read_timeout_seconds=20
+        )
+        async with client:
             assert client.protocol_version == era
             yield client
 

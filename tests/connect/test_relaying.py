@@ -9,7 +9,10 @@ from mcp.client.client import Client
 from mcp_types import CallToolResult
 
 from mcp_server.protocol.timing import Timing
+from mcp_server.records import Choice
+from mcp_server.store.console_address import console_open
 from tests.behaviour.stories import PATH, TEAM, bounded, calls, errand, refused_in, release, says, send, state_of, team_world
+from tests.behaviour.test_links import CONSOLE, LINKS_FIRST, Later, OpensLinks, answered_in_console
 from tests.behaviour.test_progress import Ear, sent
 from tests.behaviour.world import make_world
 from tests.bounds import LONG
@@ -32,6 +35,24 @@ async def test_a_prompt_of_a_child_two_levels_down_is_answered_through_the_bridg
     assert (state_of(result), refused_in(result)) == ("completed", [])
     (form,) = person.forms
     assert form.message.splitlines()[0] == f"{PATH} wants to use write:"
+
+
+@each_era
+async def test_a_link_is_opened_through_the_bridge_and_answered_in_the_console(era: Era, tmp_path: Path) -> None:
+    world, person = team_world(tmp_path, settings=LINKS_FIRST), OpensLinks()
+    with console_open(world.places.state, CONSOLE):
+        async with bridged(world, era, person=person, heard=person.heard) as connected:
+            ended = Later(connected.call("task", **errand("lead")))
+            async with anyio.create_task_group() as group:
+                group.start_soon(ended)
+                await answered_in_console(connected, person, Choice.ALLOW_ONCE)
+            (asked_for,) = [prompt.id for prompt in await connected.store.prompts()]
+            if era == "2025-11-25":
+                with anyio.fail_after(LONG):
+                    await person.told_complete.wait()
+                assert person.completed == [asked_for]
+    assert (state_of(ended.result), [link.url for link in person.links]) == ("completed", [f"{CONSOLE}/prompts/{asked_for}"])
+    assert person.forms == []
 
 
 @each_era
