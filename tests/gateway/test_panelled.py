@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +28,7 @@ async def test_a_panel_behind_a_gateway_shows_its_own_callers_prompts_and_is_ans
         issuer = await stack.enter_async_context(issuing())
         gateway = await stack.enter_async_context(inside(world, {"issuers": [{"issuer": issuer.url}]}))
 
-        async def panel(**who: str) -> PanelUser:
+        async def panel(**who: Any) -> PanelUser:
             client = visiting(gateway.url, issuer.token(gateway.url, **who), era, extensions=[RendersApps()])
             connected = Connected(client=await stack.enter_async_context(client), store=gateway.store, parts=gateway.parts)
             return PanelUser(connected=connected)
