@@ -132,8 +132,8 @@ async def running(
         ConfigError: Settings or definitions are at fault.
         StoreError: The store cannot be opened.
     """
-    books = rulebooks_at(workspace, places, flags)
-    settings = refuse_unfit_root(books.own.edition).settings
+    books = rules_at(workspace, places, flags)
+    settings = books.own.edition.settings
     redaction = Redaction(secrets=_secrets(settings, environment))
     async with _kept((opened or partial(open_store, secrets=redaction.secrets))(private_folder(places.state) / STORE_FILE)) as store:
         asks = ClientModel(enabled=lambda: books.own.edition.settings.sampling, clock=clock)
@@ -312,6 +312,17 @@ def _wired(
 def harmless(environment: Mapping[str, str]) -> dict[str, str]:
     """What of it a tool's processes get."""
     return {name: environment[name] for name in HARMLESS if name in environment}
+
+
+def rules_at(workspace: Path, places: Places, flags: Flags) -> Rulebooks:
+    """What a server there is started with. `workspace`: as `check_workspace` gave it.
+
+    Raises:
+        ConfigError: Settings or definitions are at fault.
+    """
+    books = rulebooks_at(workspace, places, flags)
+    refuse_unfit_root(books.own.edition)
+    return books
 
 
 def refuse_unfit_root(edition: Edition) -> Edition:

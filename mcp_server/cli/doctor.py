@@ -1,11 +1,7 @@
 """`remit doctor`: is everything in place, and if not, what to do. Changes nothing; sends nothing but with `--models`."""
 
-import json
 import os
-import sqlite3
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -15,11 +11,10 @@ from mcp_server.app import backend_of
 from mcp_server.cli.doctor_machine import machine, sandbox
 from mcp_server.cli.doctor_models import call_models, models_wanted
 from mcp_server.cli.doctor_notices import notices
-from mcp_server.cli.finding import Finding
+from mcp_server.cli.doctor_state import state_folder
+from mcp_server.cli.finding import Finding, findings_of, tell
 from mcp_server.cli.here import Here, here, workspace_option
-from mcp_server.cli.state import FILE, with_store
-from mcp_server.cli.table import safe
-from mcp_server.errors import ConfigError, ModelError, RemitError, StoreError
+from mcp_server.errors import ConfigError, ModelError, RemitError
 from mcp_server.settings.places import find_places
 from mcp_server.settings.trust import Trust
 
@@ -33,29 +28,16 @@ def doctor(workspace: Path, models: bool, as_json: bool) -> None:
 
     Ends with 1 where something must be mended before Remit works.
     """
-    faults = 0
-    for finding in _findings(workspace, models):
-        click.echo(json.dumps(asdict(finding), ensure_ascii=False) if as_json else _line(finding))
-        faults += finding.state == "fault"
-    if faults:
-        raise SystemExit(1)
-
-
-def _line(finding: Finding) -> str:
-    mark = {"ok": "ok   ", "note": "note ", "fault": "FAULT"}[finding.state]
-    told = f"{mark} {finding.about}: {finding.says}"
-    return safe(f"{told}\n      {finding.remedy}" if finding.remedy else told)
+    tell(_findings(workspace, models), as_json=as_json)
 
 
 def _findings(workspace: Path, models: bool) -> Iterator[Finding]:
     yield from machine()
-    yield from _state_folder()
+    yield from state_folder(find_places(os.environ).state)
     try:
         place = here(workspace)
     except ConfigError as error:
-        yield from (
-            Finding(about="settings", state="fault", says=f"{_where(f.file, f.line)}: {f.problem}", remedy=f.remedy) for f in error.faults
-        )
+        yield from findings_of("settings", error.faults)
         return
     except RemitError as error:
         yield Finding(about="workspace", state="fault", says=str(error))
@@ -67,55 +49,11 @@ def _findings(workspace: Path, models: bool) -> Iterator[Finding]:
     yield from _agents_and_models(place, models)
 
 
-def _where(file: str, line: int | None) -> str:
-    return file if line is None else f"{file}:{line}"
-
-
-def _state_folder() -> Iterator[Finding]:
-    state = find_places(os.environ).state
-    if not state.exists():
-        yield Finding(about="state", state="ok", says=f"{state} will be made when it is first needed")
-        return
-    open_to_others = [path for path in (state, *sorted(state.rglob("*"))) if _others(path)]
-    for path in open_to_others:
-        yield Finding(about="state", state="fault", says=f"{path} is open to other users", remedy=f"chmod go-rwx '{path}'")
-    if not open_to_others:
-        yield Finding(about="state", state="ok", says=f"{state} is yours alone")
-    if (state / FILE).exists():
-        yield from _store(state / FILE)
-
-
-def _others(path: Path) -> bool:
-    return sys.platform != "win32" and not path.is_symlink() and bool(path.stat().st_mode & 0o077)
-
-
-def _store(path: Path) -> Iterator[Finding]:
-    try:
-        with_store(lambda store: store.changed())
-        with sqlite3.connect(path) as connection:
-            (said,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        connection.close()
-    except (StoreError, sqlite3.Error) as error:
-        yield Finding(
-            about="store", state="fault", says=str(error), remedy=f"move {path} away and keep it; a new one is made at the next start"
-        )
-        return
-    sound = said == "ok"
-    yield Finding(
-        about="store",
-        state="ok" if sound else "fault",
-        says=f"{path} is sound" if sound else f"{path} is damaged: {said}",
-        remedy="" if sound else "move it away and keep it; a new one is made at the next start",
-    )
-
-
 def _settings(place: Here) -> Iterator[Finding]:
     settings = place.settings
     read = ", ".join(source.file for source in settings.sources) or "none, the defaults hold"
     yield Finding(about="settings", state="ok", says=read)
-    yield from (
-        Finding(about="settings", state="note", says=f"{_where(n.file, n.line)}: {n.problem}", remedy=n.remedy) for n in settings.notices
-    )
+    yield from findings_of("settings", settings.notices, "note")
     trusted = settings.trust is Trust.TRUSTED
     if trusted or settings.folder.files:
         yield Finding(
@@ -145,14 +83,10 @@ def _agents_and_models(place: Here, call: bool) -> Iterator[Finding]:
     try:
         agents = load_agents(places=place.places, settings=place.settings)
     except ConfigError as error:
-        yield from (
-            Finding(about="agents", state="fault", says=f"{_where(f.file, f.line)}: {f.problem}", remedy=f.remedy) for f in error.faults
-        )
+        yield from findings_of("agents", error.faults)
         return
     yield Finding(about="agents", state="ok", says=", ".join(sorted(agents)))
-    yield from (
-        Finding(about="agents", state="note", says=f"{_where(n.file, n.line)}: {n.problem}", remedy=n.remedy) for n in agents.notices
-    )
+    yield from findings_of("agents", agents.notices, "note")
     wanted = models_wanted(place, agents)
     check = backend_of(place.settings, place.workspace, os.environ).check
     sound: list[str] = []

@@ -1,4 +1,4 @@
-"""`remit gateway`: what an operator does for a gateway beside its settings. API keys for machines, so far."""
+"""`remit gateway`: what an operator does for a gateway beside its settings. Here: API keys for machines."""
 
 import re
 import time
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from mcp_server.cli.lazy import LazyGroup
 from mcp_server.cli.shown import NotFound
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import table
@@ -44,7 +45,7 @@ class Span(click.ParamType[float]):
         return int(span[1]) * UNITS[span[2]]
 
 
-@click.group()
+@click.group(cls=LazyGroup, places={"check": "mcp_server.cli.checks.gateway:check"})
 def gateway() -> None:
     """Run a gateway for a team. Its settings are the managed ones; see docs/gateway.md."""
 

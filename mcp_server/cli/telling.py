@@ -48,6 +48,18 @@ def telling(environment: Mapping[str, str], settings: Settings | None = None) ->
     return Listeners(telemetry=exporting.recorder, flush=exporting.flush, scrape=scrape)
 
 
+def lacking() -> str | None:
+    """What `gateway.metrics` needs and is not installed. None: nothing."""
+    try:
+        for part in ("scraping", "exporting"):
+            loaded(f"mcp_server.telemetry.{part}")
+    except ModuleNotFoundError as missing:
+        if not (missing.name or "").startswith(PARTS):
+            raise
+        return missing.name or ""
+    return None
+
+
 def _not_installed(settings: Settings, missing: str) -> ConfigError:
     remedy = "install Remit with the extra `metrics`, or remove the key"
     problem = f"`gateway.metrics` needs {missing}, which is not installed"

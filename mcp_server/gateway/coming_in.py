@@ -61,7 +61,7 @@ def console_of(
 
     entrance = SignIn(
         names=Names(url=url),
-        oidc=signs_in_of(gateway, url, fetcher, authority, steady),
+        oidc=signs_in_of(gateway, fetcher, authority, steady),
         keys=keys,
         may_come=may_come,
         heard=heard,

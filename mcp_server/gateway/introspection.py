@@ -1,6 +1,7 @@
 """What an issuer tells of an opaque token (RFC 7662), kept for seconds by the token's digest."""
 
 import hashlib
+import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -64,6 +65,16 @@ class Asking:
         if claims["exp"] <= self._clock() - LEEWAY:
             raise Refused("it has ended")
         return claims
+
+    async def lacking(self) -> str:
+        """Why no token can be asked about now; empty: a made-up one was answered as one is."""
+        try:
+            said = await self._fetcher.post(
+                self._where.url, {"token": secrets.token_urlsafe(32)}, user=self._where.client_id, password=self._secret
+            )
+        except Refused as error:
+            return str(error)
+        return "" if said.get("active") is False else "a token that nobody made is answered with something else than `active: false`"
 
     async def _asked(self, token: str) -> Mapping[str, Any] | None:
         form = {"token": token, "token_type_hint": "access_token"}

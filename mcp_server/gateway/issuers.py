@@ -74,6 +74,12 @@ class Keys:
             return "" if self._keys else "it publishes no key that can be used"
         return self._fault
 
+    @property
+    def served(self) -> tuple[str, ...]:
+        """Of the ways to sign that settings allow, those that a key of the issuer's is for, as they were fetched last."""
+        allowed = self._issuer.algorithms
+        return tuple(way for way in allowed if fitting(self._keys, Head(algorithm=way, key_id=None)))
+
     def _older_than(self, seconds: float) -> bool:
         return self._fetched_at is None or self._steady() - self._fetched_at > seconds
 

@@ -6,7 +6,7 @@ Of what the issuer gives, only the ID token is looked at; access and refresh tok
 import hmac
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode, urlsplit
 
 import anyio
@@ -59,6 +59,10 @@ class Endpoints:
     """Each answer by way of the browser says whose it is (RFC 9207)."""
     by_header: bool
     """A client shows its secret in a header; else in the form."""
+    proves: bool = True
+    """It may look at a proof (PKCE) by S256, the one that is sent."""
+    scopes: tuple[str, ...] | None = None
+    """Those that it says it knows; None: it says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,47 +162,63 @@ class SignsIn:
             if self._endpoints is None and age is not None and age < PAUSE:
                 raise Away("its metadata could not be had a moment ago")
             self._asked_at, self._endpoints = self._steady(), None
-            self._endpoints = await self._discovered()
+            self._endpoints = await endpoints_of(self.issuer, self._fetcher)
             return self._endpoints
 
-    async def _discovered(self) -> Endpoints:
-        reasons: list[str] = []
-        for place in metadata_places(self.issuer.issuer):
-            try:
-                return self._told(await self._fetcher.get(place))
-            except Refused as error:
-                reasons.append(str(error))
-        raise Away("; ".join(reasons))
 
-    def _told(self, metadata: Mapping[str, Any]) -> Endpoints:
-        if metadata.get("issuer") != self.issuer.issuer:
-            raise Refused("the metadata is another issuer's")
-        authorize, token = (metadata.get(name) for name in ("authorization_endpoint", "token_endpoint"))
-        if not isinstance(authorize, str) or not isinstance(token, str):
-            raise Refused("the metadata does not say where people sign in")
-        if not all(may_fetch(place, told_by=self.issuer.issuer) and not urlsplit(place).fragment for place in (authorize, token)):
-            raise Refused("the metadata names places that may not be believed")
-        ways = metadata.get("token_endpoint_auth_methods_supported")
-        return Endpoints(
-            authorize=authorize,
-            token=token,
-            names_itself=metadata.get("authorization_response_iss_parameter_supported") is True,
-            by_header=not isinstance(ways, list) or "client_secret_basic" in ways or "client_secret_post" not in ways,
-        )
+async def endpoints_of(issuer: Issuer, fetcher: Fetcher) -> Endpoints:
+    """What the issuer's own metadata says.
+
+    Raises:
+        Away: There is none that can be used.
+    """
+    reasons: list[str] = []
+    for place in metadata_places(issuer.issuer):
+        try:
+            return _told(issuer, await fetcher.get(place))
+        except Refused as error:
+            reasons.append(str(error))
+    raise Away("; ".join(reasons))
 
 
-def signs_in_of(gateway: Gateway, console: str, fetcher: Fetcher, authority: Authority, steady: Callable[[], float]) -> SignsIn | None:
-    """As the settings have it. None: people come in with API keys alone. `console`: the whole address of the console.
+def _told(issuer: Issuer, metadata: Mapping[str, Any]) -> Endpoints:
+    if metadata.get("issuer") != issuer.issuer:
+        raise Refused("the metadata is another issuer's")
+    authorize, token = (metadata.get(name) for name in ("authorization_endpoint", "token_endpoint"))
+    if not isinstance(authorize, str) or not isinstance(token, str):
+        raise Refused("the metadata does not say where people sign in")
+    if not all(may_fetch(place, told_by=issuer.issuer) and not urlsplit(place).fragment for place in (authorize, token)):
+        raise Refused("the metadata names places that may not be believed")
+    ways, proofs, scopes = (
+        metadata.get(f"{name}_supported") for name in ("token_endpoint_auth_methods", "code_challenge_methods", "scopes")
+    )
+    return Endpoints(
+        authorize=authorize,
+        token=token,
+        names_itself=metadata.get("authorization_response_iss_parameter_supported") is True,
+        by_header=not isinstance(ways, list) or "client_secret_basic" in ways or "client_secret_post" not in ways,
+        proves=not isinstance(proofs, list) or "S256" in proofs,
+        scopes=tuple(cast("list[str]", scopes)) if isinstance(scopes, list) else None,
+    )
+
+
+def client_of(gateway: Gateway) -> tuple[Issuer, Client] | None:
+    """What we are, and where, as the settings have it. None: people come in with API keys alone.
 
     Raises:
         ConfigError: The client's secret cannot be read.
     """
-    said, issuer = gateway.console, gateway.console_issuer
-    if said is None or said.client_id is None or issuer is None:
+    said, issuer, console = gateway.console, gateway.console_issuer, gateway.console_url
+    if said is None or said.client_id is None or issuer is None or console is None:
         return None
     secret = "" if said.client_secret_file is None else read_secret(said.client_secret_file)
-    client = Client(id=said.client_id, secret=secret, scopes=tuple(said.scopes), redirect=f"{console}/callback")
-    return SignsIn(issuer, client, fetcher, authority, steady)
+    return issuer, Client(id=said.client_id, secret=secret, scopes=tuple(said.scopes), redirect=f"{console}/callback")
+
+
+def signs_in_of(gateway: Gateway, fetcher: Fetcher, authority: Authority, steady: Callable[[], float]) -> SignsIn | None:
+    """As the settings have it. None, and raises, as `client_of`."""
+    found = client_of(gateway)
+    return None if found is None else SignsIn(*found, fetcher, authority, steady)
 
 
 def _looked_at(claims: Mapping[str, Any], attempt: Attempt, client: str) -> None:

@@ -15,5 +15,6 @@ def read_secret(file: str) -> str:
     text = read_text(Path(file).expanduser())
     if isinstance(text, str) and text.strip():
         return text.strip()
-    remedy = "put the secret of `client_id` there, and nothing else"
-    raise ConfigError((text if isinstance(text, Fault) else Fault(file=file, line=None, problem="holds no secret", remedy=remedy),))
+    problem = "is not there" if text is None else "holds no secret"
+    fault = Fault(file=file, line=None, problem=problem, remedy="put the secret of `client_id` there, and nothing else")
+    raise ConfigError((text if isinstance(text, Fault) else fault,))

@@ -6,17 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from mcp_server.agents.definition import AgentDefinition
-from mcp_server.errors import ConfigError, WorkspaceRefused
 from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
 from mcp_server.principal import Principal
 from mcp_server.sessions.book import AgentRules, Job
 from mcp_server.sessions.rulebook import FileRules, Pinned
 from mcp_server.settings.membership import Membership
-from mcp_server.settings.origins import fault_at
 from mcp_server.settings.places import Places
+from mcp_server.settings.served import served_folders
 from mcp_server.settings.values import Flags
-from mcp_server.settings.workspace import check_workspace
 
 
 class Rulebooks:
@@ -36,6 +34,11 @@ class Rulebooks:
     def workspaces(self) -> tuple[str, ...]:
         """The paths of all, the server's own first."""
         return tuple(dict.fromkeys((self.own.workspace, *self.names.values())))
+
+    @property
+    def every(self) -> tuple[FileRules, ...]:
+        """The server's own first."""
+        return (self.own, *(book for path, book in self._others.items() if path != self.own.workspace))
 
     @property
     def revision(self) -> str:
@@ -85,14 +88,6 @@ def rulebooks_at(workspace: Path, places: Places, flags: Flags) -> Rulebooks:
         ConfigError: One of them cannot be a workspace, or what lies in it is at fault.
     """
     own = FileRules(workspace=workspace, places=places, flags=flags)
-    settings = own.edition.settings
-    names: dict[str, str] = {}
-    named: Mapping[str, str] = {} if settings.gateway is None else settings.gateway.workspaces
-    for name, folder in named.items():
-        try:
-            names[name] = str(check_workspace(Path(folder), places))
-        except WorkspaceRefused as error:
-            fault = fault_at(settings.origins, f"gateway.workspaces.{name}", str(error), "name a folder that may be one")
-            raise ConfigError((fault,)) from error
+    names = served_folders(own.edition.settings, places)
     others = {path: FileRules(workspace=Path(path), places=places, flags=flags) for path in names.values()}
     return Rulebooks(own, others, names)

@@ -14,6 +14,7 @@ from mcp_server.settings.blocks import Block, key
 from mcp_server.settings.operation import Metrics
 from mcp_server.settings.origins import fault_at
 from mcp_server.settings.teams import DEFAULT_WORKSPACE, Grant, Person, RoleHolders, Team, TeamName, Who, WorkspaceName, whos
+from mcp_server.settings.workspace import inside_another
 from mcp_server.settings.written import ToolName
 
 Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
@@ -274,7 +275,8 @@ def gateway_faults(gateway: Gateway | None, origins: Mapping[str, str]) -> tuple
     """What no single file shows: what all of them together leave out."""
     if gateway is None:
         return ()
-    faults = [fault_at(origins, *said) for said in (*_without_issuer(gateway), *_without_workspace(gateway), *_nowhere_to_sign_in(gateway))]
+    said = (*_without_issuer(gateway), *_without_workspace(gateway), *_nested(gateway), *_nowhere_to_sign_in(gateway))
+    faults = [fault_at(origins, *one) for one in said]
     if gateway.url is None:
         faults.append(fault_at(origins, "gateway", "`gateway` names no `url`", f"add the address that clients are given: `url: {EXAMPLE}`"))
     return tuple(faults)
@@ -301,6 +303,19 @@ def _without_workspace(gateway: Gateway) -> Iterator[tuple[str, str, str]]:
             if name not in gateway.workspaces and name != DEFAULT_WORKSPACE:
                 served = ", ".join((DEFAULT_WORKSPACE, *gateway.workspaces))
                 yield place, f"`{place}` names the workspace `{name}`, which is not served", f"write one of {served}, or add it"
+
+
+def _nested(gateway: Gateway) -> Iterator[tuple[str, str, str]]:
+    """As they are written; where links lead is looked at when the folders are."""
+    for name, outer in inside_another(gateway.workspaces):
+        yield nested(name, outer)
+
+
+def nested(name: str, outer: str) -> tuple[str, str, str]:
+    """Of a workspace inside another, the place, what is wrong and what to do."""
+    written = outer if name == DEFAULT_WORKSPACE else name
+    problem = f"the workspace `{name}` lies in the workspace `{outer}`: whoever is let into that one works in both"
+    return f"gateway.workspaces.{written}", problem, "serve one of them alone, or move it out"
 
 
 def _nowhere_to_sign_in(gateway: Gateway) -> Iterator[tuple[str, str, str]]:

@@ -1,7 +1,8 @@
 """Which folders may be a workspace."""
 
 import os
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePath
 
 from mcp_server.errors import WorkspaceRefused
 from mcp_server.settings.places import Places
@@ -33,6 +34,17 @@ def check_workspace(folder: Path, places: Places) -> Path:
         if _holds(real, own) or _holds(own, real):
             raise _refused(real, f"it is Remit's own {words} folder, or lies in it or around it")
     return real
+
+
+def inside_another(folders: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Names of folders that lie in another one of them, and the name of that: its agents would work in both. `folders`: absolute paths by
+    their names; two names of one folder are no matter.
+    """
+    paths = {name: PurePath(os.path.normpath(folder)) for name, folder in folders.items()}
+    for name, path in paths.items():
+        outer = next((one for one, other in paths.items() if other in path.parents), None)
+        if outer is not None:
+            yield name, outer
 
 
 def _holds(outer: Path, inner: Path) -> bool:

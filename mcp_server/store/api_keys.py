@@ -25,6 +25,10 @@ class ApiKey:
     used_at: float | None = None
     """As far as it was noted."""
 
+    def counts(self, now: float) -> bool:
+        """Is it neither revoked nor at its end?"""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldKey:

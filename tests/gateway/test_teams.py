@@ -10,7 +10,10 @@ import httpx2
 import pytest
 from mcp.client.client import Client
 
-from tests.behaviour.gated import visiting
+from mcp_server.app import rules_at
+from mcp_server.errors import ConfigError
+from mcp_server.settings.values import Flags
+from tests.behaviour.gated import manage, visiting
 from tests.behaviour.world import make_world, text_of
 from tests.gateway.authorization import Issuer, issuing
 from tests.gateway.inside import Inside, inside
@@ -162,3 +165,11 @@ async def test_an_api_key_has_the_team_of_its_name(tmp_path: Path) -> None:
     policy = {"teams": {"machines": {"who": [{"key": "nightly"}], "tools": ["read"]}}}
     async with governed(tmp_path, policy) as (served, _), visiting(served.url, await served.key("nightly"), "2026-07-28") as machine:
         assert [tool.name for tool in (await machine.list_tools()).tools] == ["read"]
+
+
+def test_folders_that_lead_into_each_other_are_no_two_workspaces(tmp_path: Path) -> None:
+    world = make_world(tmp_path / "world")
+    (tmp_path / "shop").symlink_to(world.workspace / "src")
+    manage(world, gateway={"url": "https://remit.example.org/mcp", "workspaces": {"shop": str(tmp_path / "shop")}})
+    with pytest.raises(ConfigError, match="the workspace `shop` lies in the workspace `default`"):
+        rules_at(world.workspace, world.places, Flags())

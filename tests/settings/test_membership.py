@@ -182,6 +182,10 @@ def test_teams_may_stand_in_files_of_their_own_with_their_rules_and_where_they_a
             {"a.yaml": "gateway: {workspaces: {shop: /a}}", "b.yaml": "gateway: {workspaces: {shop: /b}}"},
             "`gateway.workspaces.shop` stands",
         ),
+        (
+            {"a.yaml": "gateway: {workspaces: {shop: /srv/shop}}", "b.yaml": "gateway: {workspaces: {till: /srv/./shop/till/}}"},
+            "the workspace `till` lies in the workspace `shop`",
+        ),
         ({"a.yaml": TEAM.replace("{groups: payments}", "{realm_access: {}}")}, "does not fit"),
         ({"a.yaml": TEAM.replace("groups: payments", "{}")}, ""),
         ({"a.yaml": TEAM.replace("permission:", "agents: [Explore]\n      permission:")}, "is not a name"),
