@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from mcp_server.store.api_key_rows import SqliteApiKeys
 from mcp_server.store.audit_trail import SqliteAudit
 from mcp_server.store.connection import Database
+from mcp_server.store.credential_rows import SqliteCredentials
 from mcp_server.store.people_rows import SqlitePeople
 from mcp_server.store.promised_rows import SqlitePromised
 
 
-class SqliteParts(SqliteAudit, SqliteApiKeys, SqlitePeople, SqlitePromised):
-    """Promised calls, keys, claims and the audit, on one connection."""
+class SqliteParts(SqliteAudit, SqliteApiKeys, SqliteCredentials, SqlitePeople, SqlitePromised):
+    """Promised calls, keys, credentials, claims and the audit, on one connection."""
 
     def __init__(self, database: Database, secrets: Sequence[str] = ()) -> None:
         SqliteAudit.__init__(self, database, secrets)

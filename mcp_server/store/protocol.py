@@ -25,6 +25,7 @@ from mcp_server.records import (
     StoredEntry,
 )
 from mcp_server.store.api_keys import ApiKeys
+from mcp_server.store.credentials import Credentials
 from mcp_server.store.people import People
 from mcp_server.store.promised import PromisedCalls
 from mcp_server.store.proof import Proof
@@ -60,8 +61,8 @@ class Kept:
     """When anything of it was last written to the audit."""
 
 
-class Store(PromisedCalls, ApiKeys, People, Protocol):
-    """Sessions, runs, transcripts, prompts, rulings, promised calls, keys, claims, audit, and small per-session state."""
+class Store(PromisedCalls, ApiKeys, Credentials, People, Protocol):
+    """Sessions, runs, transcripts, prompts, rulings, promised calls, keys, credentials, claims, audit, and small per-session state."""
 
     # sessions
     async def add_session(self, session: SessionRecord) -> None: ...

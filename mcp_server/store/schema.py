@@ -209,4 +209,23 @@ _PEOPLE: Migration = (
     )""",
 )
 
-MIGRATIONS: tuple[Migration, ...] = ((*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT), _LIVES, _PROMISED, _CHAINED, _EXPIRING, _API_KEYS, _PEOPLE)
+_CREDENTIALS: Migration = (
+    """CREATE TABLE credentials (
+        principal TEXT NOT NULL,
+        server TEXT NOT NULL,
+        sealed BLOB NOT NULL,
+        kept_at REAL NOT NULL,
+        PRIMARY KEY (principal, server)
+    )""",
+)
+
+MIGRATIONS: tuple[Migration, ...] = (
+    (*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT),
+    _LIVES,
+    _PROMISED,
+    _CHAINED,
+    _EXPIRING,
+    _API_KEYS,
+    _PEOPLE,
+    _CREDENTIALS,
+)
