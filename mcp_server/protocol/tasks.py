@@ -87,7 +87,7 @@ class Tasks:
             NoSuchHandle: It is not the caller's, or was promised by a server with other tools.
         """
         lends = lent(ctx.session.client_capabilities, ctx.protocol_version)
-        promised = await self.promised.promised(self._caller_of(ctx).principal, task_id, lends)
+        promised = await self.promised.promised(self._caller_of(ctx), task_id, lends)
         if promised.tool not in self._specs:
             raise NoSuchHandle("task")
         return promised
@@ -122,7 +122,7 @@ class Tasks:
             if ask.id in responses:
                 self._front.turn_said(promised.call_id, ask.id, said_in(responses[ask.id]))
         if put_off:
-            await self.promised.put_off(asker.principal, promised.call_id, put_off)
+            await self.promised.put_off(self._caller_of(ctx), promised.call_id, put_off)
 
     def _shape(self, ctx: Request) -> Shape | None:
         """How this request's client is given prompts. A task brings no panel."""
@@ -136,7 +136,7 @@ class Tasks:
 
     async def cancel(self, ctx: Request, promised: Promised) -> None:
         """End it, with all below it."""
-        await self.promised.cancel_promised(self._caller_of(ctx).principal, promised.call_id)
+        await self.promised.cancel_promised(self._caller_of(ctx), promised.call_id)
 
     async def _show(self, prompt: Prompt) -> bool:
         """The first showing starts its deadline; later ones change nothing and need not be written."""

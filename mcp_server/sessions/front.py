@@ -27,6 +27,10 @@ class Caller:
     membership: Membership | None = field(default=None, compare=False)
     """Who they are by the gateway's settings, as they stood when the request came. None: the settings do not speak of them."""
 
+    def owns(self, root: SessionRecord) -> bool:
+        """Is it a root of this very caller: principal, workspace and root agent?"""
+        return (root.principal, root.workspace, root.agent) == (self.principal.key, self.workspace, self.agent)
+
 
 class Sampling(IntEnum):
     """What one request's client lends of its own model."""

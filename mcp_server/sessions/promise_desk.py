@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from mcp_server.errors import NoSuchHandle
 from mcp_server.policy.values import CallId
-from mcp_server.principal import Principal
 from mcp_server.records import PromptId, SessionRecord
 from mcp_server.sessions.callbook import CallBook
 from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.front import Caller
 from mcp_server.sessions.promise_views import PromiseViews
 from mcp_server.sessions.promised import Promised, Sampling
 from mcp_server.sessions.promises import Promises
@@ -40,26 +40,27 @@ class PromiseDesk:
         call.handed, call.followed_at = True, self._deployment.clock()
         return await self._views.seen(record)
 
-    async def promised(self, principal: Principal, call_id: str, sampling: Sampling | None = None) -> Promised:
-        record = await self._record(principal, call_id)
+    async def promised(self, caller: Caller, call_id: str, sampling: Sampling | None = None) -> Promised:
+        record = await self._record(caller, call_id)
         call = self._book.views.calls.get(record.id)
         if call is not None:
             call.followed_at = self._deployment.clock()
             call.sampling = call.sampling if sampling is None else sampling
         return await self._views.seen(record)
 
-    async def put_off(self, principal: Principal, call_id: CallId, prompts: Sequence[PromptId]) -> None:
-        await self._deployment.store.put_off_promised(call_id, principal.key, prompts, now=self._deployment.clock())
+    async def put_off(self, caller: Caller, call_id: CallId, prompts: Sequence[PromptId]) -> None:
+        await self._deployment.store.put_off_promised(call_id, caller.principal.key, prompts, now=self._deployment.clock())
 
-    async def cancel_promised(self, principal: Principal, call_id: CallId) -> None:
-        record = await self._record(principal, call_id)
+    async def cancel_promised(self, caller: Caller, call_id: CallId) -> None:
+        record = await self._record(caller, call_id)
         if record.is_over:
             return
-        await self._deployment.store.cancel_promised(record.id, principal.key, "its client", now=self._deployment.clock())
+        await self._deployment.store.cancel_promised(record.id, caller.principal.key, "its client", now=self._deployment.clock())
         self._promises.cancel_here(record.id)
 
-    async def _record(self, principal: Principal, call_id: str) -> PromisedCall:
-        record = await self._deployment.store.promised(call_id, principal.key) if is_id("call", call_id) else None
-        if record is None or record.workspace not in self._deployment.workspaces:
+    async def _record(self, caller: Caller, call_id: str) -> PromisedCall:
+        record = await self._deployment.store.promised(call_id, caller.principal.key) if is_id("call", call_id) else None
+        root = None if record is None else await self._deployment.store.session(record.root_id, caller.principal.key)
+        if record is None or root is None or not caller.owns(root):
             raise NoSuchHandle("task")
         return record

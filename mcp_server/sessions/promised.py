@@ -1,7 +1,7 @@
 """What the protocol room may do with calls that were answered with a handle. A part of `Front`.
 
-A promised call goes on without a request, also after a restart, and is kept for a while after its end. It is its principal's: to every
-other one there is no such call.
+A promised call goes on without a request, also after a restart, and is kept for a while after its end. It is its caller's: to every
+other one, also to the same principal elsewhere or as another agent, there is no such call.
 """
 
 from collections.abc import Sequence
@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mcp_server.policy.values import CallId
-from mcp_server.principal import Principal
 from mcp_server.records import CallEnded, Prompt, PromptId, SessionRecord
-from mcp_server.sessions.front import Sampling
+from mcp_server.sessions.front import Caller, Sampling
 from mcp_server.sessions.models.asks import ModelAsk
 
 
@@ -48,7 +47,7 @@ class PromisedFront(Protocol):
         """
         ...
 
-    async def promised(self, principal: Principal, call_id: str, sampling: Sampling | None = None) -> Promised:
+    async def promised(self, caller: Caller, call_id: str, sampling: Sampling | None = None) -> Promised:
         """The call as it stands now. `sampling`: what the client that looks lends of its own model; None: that is not told.
 
         Raises:
@@ -56,11 +55,11 @@ class PromisedFront(Protocol):
         """
         ...
 
-    async def put_off(self, principal: Principal, call_id: CallId, prompts: Sequence[PromptId]) -> None:
+    async def put_off(self, caller: Caller, call_id: CallId, prompts: Sequence[PromptId]) -> None:
         """The person closed these without a choice: the call shows them no more. They stay open."""
         ...
 
-    async def cancel_promised(self, principal: Principal, call_id: CallId) -> None:
+    async def cancel_promised(self, caller: Caller, call_id: CallId) -> None:
         """End it, with everything below it. Nothing happens to one that has ended.
 
         Raises:

@@ -125,7 +125,7 @@ class StoreSight:
             if run.principal != caller.principal.key:
                 continue
             root, *below = await self._store.chain(run.session_id)
-            if len(below) == 1 and _is_of(caller, root):
+            if len(below) == 1 and caller.owns(root):
                 found.append(below[0])
         return tuple(found)
 
@@ -178,7 +178,7 @@ class StoreSight:
     async def _chain(self, caller: Caller, session_id: str) -> tuple[SessionRecord, ...]:
         found = await self._store.session(session_id, caller.principal.key) if is_id("ses", session_id) else None
         chain = await self._store.chain(found.id) if found is not None else ()
-        if not chain or not _is_of(caller, chain[0]):
+        if not chain or not caller.owns(chain[0]):
             raise NoSuchHandle("session")
         return chain
 
@@ -235,11 +235,6 @@ class _Tree:
             started_at=run.created_at,
             changed_at=run.updated_at,
         )
-
-
-def _is_of(caller: Caller, root: SessionRecord) -> bool:
-    """Is it a root of this top-level caller: principal, workspace and root agent?"""
-    return (root.principal, root.workspace, root.agent) == (caller.principal.key, caller.workspace, caller.agent)
 
 
 def _newest(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,11 +12,14 @@ from mcp.client.client import Client
 
 from mcp_server.app import rules_at
 from mcp_server.errors import ConfigError
+from mcp_server.protocol.tasks_wire import IDENTIFIER as TASKS
 from mcp_server.settings.values import Flags
+from mcp_server.store.ids import mint
 from tests.behaviour.gated import manage, visiting
 from tests.behaviour.world import make_world, text_of
 from tests.gateway.authorization import Issuer, issuing
 from tests.gateway.inside import Inside, inside
+from tests.gateway.speaking import Speaker
 from tests.protocol.connect import ERAS, Era
 
 PAYMENTS = [{"claims": {"groups": "payments"}}]
@@ -124,6 +127,22 @@ async def test_a_connection_does_not_move_to_another_address(tmp_path: Path) -> 
         moved = await wire.post(f"{served.url}/shop/plan", json=call, headers=headers)
         assert "made at another address" in moved.text
         assert "plan in" not in moved.text
+
+
+async def test_a_task_is_found_at_the_address_alone_at_which_it_was_begun(tmp_path: Path) -> None:
+    async with governed(tmp_path, {}) as (served, issuer), httpx2.AsyncClient() as wire:
+        mine, knows = token_of(served, issuer), {"extensions": {TASKS: {}}}
+        at = {
+            below: Speaker(wire=wire, url=f"{served.url}{below}", token=mine, era="2026-07-28", capabilities=knows)
+            for below in ("", "/shop/build", "/default/plan")
+        }
+        write = {"name": "write", "arguments": {"filePath": "a.txt", "content": "x"}}
+        task = (await at[""].asked("tools/call", write))["result"]["taskId"]
+        for below in ("/shop/build", "/default/plan"):
+            for verb in ("get", "update", "cancel"):
+                said = [await at[below].asked(f"tasks/{verb}", {"taskId": one, "inputResponses": {}}) for one in (task, mint("call"))]
+                assert said[0] == said[1], (below, verb)
+        assert (await at[""].asked("tasks/get", {"taskId": task}))["result"]["status"] == "working"
 
 
 async def test_who_is_no_member_is_told_so_and_served_nothing(tmp_path: Path) -> None:
