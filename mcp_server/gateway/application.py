@@ -54,7 +54,7 @@ def gateway_app(
         telemetry: Told of each request.
         tools: Those that there are.
         console: The pages for people, where settings want them.
-        look: Seconds between two looks whether an open stream's token still counts.
+        look: Seconds between two looks whether an open stream is still its caller's to have.
         idle: Seconds without a word after which a connection up to 2025-11-25 is ended.
     """
     url = gateway.url or ""

@@ -33,6 +33,18 @@ class Verifies(Protocol):
         ...
 
 
+class Receives(Protocol):
+    """What stands behind the door: an ASGI application, which knows whom it receives."""
+
+    async def receives(self, scope: Scope, verified: Verified) -> bool:
+        """Is whoever that is received at a request's address, as settings are now?"""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI. `Verified` stands in the scope."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passes:
     """A request that may go on to the application."""
@@ -78,8 +90,8 @@ class Hosts:
 class Door:
     """Lets known callers pass, and tells the application behind who they are."""
 
-    def __init__(self, app: ASGIApp, gateway: Gateway, authority: Verifies, *, look: float = LOOK) -> None:
-        """`look`: seconds between two looks whether the token of an open stream still counts."""
+    def __init__(self, app: Receives, gateway: Gateway, authority: Verifies, *, look: float = LOOK) -> None:
+        """`look`: seconds between two looks whether an open stream is still its caller's to have."""
         self._app = app
         self._gateway = gateway
         self._authority = authority
@@ -113,11 +125,13 @@ class Door:
         return None
 
     def _lasting(self, scope: Scope, verified: Verified) -> ASGIApp:
-        """The application, until the token does not count any more for who opened the stream with it."""
+        """The application, until the token does not count any more for who opened the stream with it, or they are not received there."""
 
         async def counts() -> bool:
             now = await self._known(scope)
-            return now is not None and now.principal == verified.principal and self._reaches(now, self._gateway.scopes.required)
+            if now is None or now.principal != verified.principal or not self._reaches(now, self._gateway.scopes.required):
+                return False
+            return await self._app.receives(scope, now)
 
         return Lasting(self._app, counts, self._look)
 

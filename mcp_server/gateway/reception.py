@@ -116,8 +116,7 @@ class Received:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
-        verified = scope[VERIFIED]
-        caller = await self._reception.receive(verified, scope["path"].removeprefix(self._path))
+        caller = await self._caller(scope, scope[VERIFIED])
         if isinstance(caller, Turned):
             body = {"error": "access_denied" if caller.status == 403 else "not_found", "error_description": caller.words}
             await JSONResponse(body, caller.status)(scope, receive, send)
@@ -125,3 +124,10 @@ class Received:
         if caller.membership is not None:
             seen_of(scope).teams = caller.membership.teams
         await self._app({**scope, RECEIVED: caller, "path": self._path, "raw_path": self._path.encode()}, receive, send)
+
+    async def receives(self, scope: Scope, verified: Verified) -> bool:
+        """See `Receives`."""
+        return isinstance(await self._caller(scope, verified), Caller)
+
+    async def _caller(self, scope: Scope, verified: Verified) -> Caller | Turned:
+        return await self._reception.receive(verified, scope["path"].removeprefix(self._path))

@@ -1,5 +1,5 @@
-"""Open streams: each lasts as long as the token that opened it counts, and no request can be longer than that but one which waits for its
-own answer.
+"""Open streams: each lasts as long as the token that opened it counts and its caller is received, and no request can be longer than that
+but one which waits for its own answer.
 """
 
 from collections.abc import Awaitable, Callable
@@ -8,7 +8,7 @@ import anyio
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LOOK = 10.0
-"""Seconds between two looks whether a token still counts: as much longer a stream may last than it. A look costs less than a request."""
+"""Seconds between two looks whether a stream is still its caller's to have: so much longer it may last. One costs less than a request."""
 
 LEAVE = 5.0
 """Seconds that the application has to leave a stream which is over, before it is broken off."""

@@ -1,5 +1,7 @@
-"""An open stream ends with the token that opened it; a call that was let in goes on to its end."""
+"""An open stream ends with its token, or once its caller is not received there; a call that was let in goes on to its end."""
 
+import json
+import os
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -74,6 +76,28 @@ async def test_a_stream_ends_when_its_token(gateway: Inside, issuer: Issuer, era
         speaker.token = opaque(issuer, gateway.url, "new", 10 * LIVES)
         async with speaker.stream() as stream:
             assert stream.status_code == 200, "a newer token of the same caller opens the stream of the same session again"
+
+
+@pytest.mark.parametrize(
+    ("era", "taken"),
+    [("2025-11-25", {"roles": {"member": [{"subject": "eve"}]}}), ("2026-07-28", {"everyone": {"workspaces": []}})],
+    ids=["no member any more", "not given the workspace any more"],
+)
+async def test_a_stream_ends_when_its_caller_is_not_received_there_any_more(
+    gateway: Inside, issuer: Issuer, era: Era, taken: dict[str, Any]
+) -> None:
+    async with httpx2.AsyncClient() as wire:
+        speaker = await Speaker(wire=wire, url=gateway.url, token=opaque(issuer, gateway.url, "old", LIVES), era=era).opened()
+        async with speaker.stream() as stream:
+            assert stream.status_code == 200
+            file = gateway.world.places.managed / "settings.yaml"
+            said = json.loads(file.read_text())
+            file.write_text(json.dumps({**said, "gateway": {**said["gateway"], **taken}}))
+            os.utime(file, (1, 1))
+            with anyio.fail_after(LONG):
+                async for _ in stream.aiter_bytes():
+                    pass
+        assert (await speaker.posted("tools/list")).status_code in (403, 404)
 
 
 @each_era

@@ -131,7 +131,8 @@ async def test_a_connection_does_not_move_to_another_address(tmp_path: Path) -> 
 
 async def test_a_task_is_found_at_the_address_alone_at_which_it_was_begun(tmp_path: Path) -> None:
     async with governed(tmp_path, {}) as (served, issuer), httpx2.AsyncClient() as wire:
-        mine, knows = token_of(served, issuer), {"extensions": {TASKS: {}}}
+        mine = token_of(served, issuer)
+        knows: dict[str, Any] = {"extensions": {TASKS: {}}}
         at = {
             below: Speaker(wire=wire, url=f"{served.url}{below}", token=mine, era="2026-07-28", capabilities=knows)
             for below in ("", "/shop/build", "/default/plan")
