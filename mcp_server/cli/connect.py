@@ -13,11 +13,12 @@ import click
 from mcp_server.cli.lazy import loaded
 from mcp_server.cli.table import safe
 from mcp_server.connect.bridge import bridge, let_in
-from mcp_server.connect.kept import SignedIn, checked_key, read_key
+from mcp_server.connect.kept import checked_key, read_key
 from mcp_server.connect.keys import Key
 from mcp_server.connect.reaching import Credentials, checked_url
-from mcp_server.connect.signing_in import Pass, SignIn, Ways
+from mcp_server.connect.signing_in import SignIn, Ways
 from mcp_server.connect.standard_streams import take_standard_streams
+from mcp_server.protocol.sign_in.given import Pass, SignedIn
 from mcp_server.settings.places import find_places
 
 KEY = "REMIT_KEY"
@@ -93,5 +94,6 @@ def _leave_it(_: str) -> None:
 
 def _passes(url: str, held: SignedIn | None, *, client_id: str | None) -> Pass:
     """Loads the SDK: only once somebody signs in or a token must be refreshed."""
-    begun: Pass = loaded("mcp_server.connect.flow").Flow(url, held, client_id=client_id)
+    flow = loaded("mcp_server.protocol.sign_in.flow")
+    begun: Pass = flow.Flow(url, held, flow.As(client_id=client_id))
     return begun

@@ -5,15 +5,15 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 import anyio
 
 from mcp_server.errors import ConfigError, Fault
+from mcp_server.protocol.sign_in.given import SignedIn
 from mcp_server.settings.places import private_folder
 
 if sys.platform == "win32":
@@ -25,29 +25,6 @@ _LOOK = 0.1
 """Seconds between two tries for the lock: another process's sign-in takes a person's time."""
 
 _FOLDER = "connect"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignedIn:
-    """One sign-in. The mappings are the SDK's own models as JSON."""
-
-    issuer: str
-    client: Mapping[str, Any]
-    """Who the bridge is to the issuer."""
-    tokens: Mapping[str, Any]
-    expires_at: float | None
-    """Of the access token, in seconds since 1970; None: not told."""
-    metadata: Mapping[str, Any]
-    """The issuer's, with its token endpoint: a token is refreshed there and nowhere else."""
-    resource: Mapping[str, Any] | None
-    """The server's own metadata."""
-    port: int
-    """Of the redirect address that the client was registered with."""
-
-    @property
-    def access_token(self) -> str:
-        """What requests carry."""
-        return str(self.tokens["access_token"])
 
 
 class KeptSignIn:
@@ -78,11 +55,10 @@ class KeptSignIn:
             OSError: It cannot be written.
         """
         private_folder(self._folder)
-        values = {name: getattr(signed_in, name) for name in SignedIn.__slots__}
         descriptor, name = tempfile.mkstemp(dir=self._folder)
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8") as fresh:
-                json.dump({"url": self._url, **values}, fresh)
+                json.dump({"url": self._url, **signed_in.values()}, fresh)
             Path(name).replace(self._file)
         except BaseException:
             Path(name).unlink(missing_ok=True)

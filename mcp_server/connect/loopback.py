@@ -11,23 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 from anyio.abc import SocketListener, SocketStream
 
+from mcp_server.protocol.sign_in.given import Returned
+
 HOST = "127.0.0.1"
 PATH = "/callback"
 
 _HEAD_BYTES = 16 * 1024
 _HEAD_SECONDS = 10.0
 _PAGE = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Remit</title><p>{text}</p></html>'
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
-    """What the issuer sent back with the browser."""
-
-    code: str
-    """Empty: it refused."""
-    error: str
-    """Its short word for why."""
-    issuer: str | None
 
 
 @dataclass(slots=True, kw_only=True)

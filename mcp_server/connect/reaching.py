@@ -75,12 +75,6 @@ def checked_url(written: str) -> str:
     return written
 
 
-def is_guarded(address: str) -> bool:
-    """Can nobody on the way read along? On https, or within this machine."""
-    parts = urlsplit(address)
-    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
-
-
 class Server:
     """The one address that the bridge speaks to. Close it at the end."""
 

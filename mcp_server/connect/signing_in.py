@@ -4,46 +4,23 @@ The flow is driven by hand, beside the requests that need it: as the SDK has it,
 token from an earlier start is never known to be out of date, and a refresh goes to the server's own address.
 """
 
-import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import anyio
 import httpx2
 
-from mcp_server.connect.kept import KeptSignIn, SignedIn
-from mcp_server.connect.loopback import Door, door
-from mcp_server.connect.reaching import Failed, is_guarded
+from mcp_server.connect.kept import KeptSignIn
+from mcp_server.connect.loopback import door
+from mcp_server.connect.reaching import Failed
+from mcp_server.protocol.sign_in.given import NotGiven, Pass, SignedIn, revoke
 
 SIGN_IN_SECONDS = 300.0
 """For the person, from the opened page on. Hosts give up sooner; the browser may still be brought to its end then."""
-
-_EARLY = 30.0
-"""Seconds before its end from which on a token is refreshed: a request must not arrive with one that has just ended."""
-
-
-_REVOKE_SECONDS = 5.0
-
-Show = Callable[[str], Awaitable[None]]
-
-
-class NotGiven(Exception):
-    """The issuer gave no token. The text holds nothing that it sent but its short error word."""
-
-
-class Pass(Protocol):
-    """One pass of the OAuth flow; see `flow`."""
-
-    async def refresh(self) -> SignedIn:
-        """A token without the person. Raises `NotGiven`."""
-        ...
-
-    async def sign_in(self, answer: httpx2.Response, door: Door, show: Show) -> SignedIn:
-        """A token with the person's help, after the server's 401 or 403. Raises `NotGiven`."""
-        ...
 
 
 class Passes(Protocol):
@@ -86,7 +63,7 @@ class SignIn:
         self._now = held
         if held is None:
             return None
-        if _ends_soon(held) and held.tokens.get("refresh_token"):
+        if held.ends_soon and held.refreshable:
             async with self._busy, self._kept.alone():
                 await self._refreshed(held.access_token)
         return None if self._now is None else self._now.access_token
@@ -139,7 +116,7 @@ class SignIn:
         if self._changed(sent):
             return True
         held = self._now
-        if held is None or not held.tokens.get("refresh_token"):
+        if held is None or not held.refreshable:
             return False
         try:
             self._keep(await self._ways.passes(self._url, held, client_id=self._ways.client_id).refresh())
@@ -164,7 +141,7 @@ class SignIn:
         """A client that registered itself did so for one redirect address: the same port again, or another client."""
         async with AsyncExitStack() as stack:
             try:
-                opened = await stack.enter_async_context(door(self._ways.port or (held.port if held is not None else 0)))
+                opened = await stack.enter_async_context(door(self._ways.port or (_port(held))))
             except OSError as error:
                 if self._ways.port:
                     raise NotGiven(f"port {self._ways.port} of this machine is taken") from error
@@ -188,21 +165,6 @@ class SignIn:
         return f"run `remit connect {self._url} --sign-in` in a terminal"
 
 
-def _ends_soon(held: SignedIn) -> bool:
-    return held.expires_at is not None and held.expires_at - _EARLY <= time.time()
-
-
-async def revoke(held: SignedIn) -> None:
-    """Give tokens back to their issuer, where it takes them (RFC 7009). Whatever becomes of that, they are forgotten here."""
-    place = held.metadata.get("revocation_endpoint")
-    if not isinstance(place, str) or not is_guarded(place):
-        return
-    async with httpx2.AsyncClient(follow_redirects=False, timeout=_REVOKE_SECONDS) as client:
-        for kind in ("refresh_token", "access_token"):
-            token = held.tokens.get(kind)
-            if token is None:
-                continue
-            try:
-                await client.post(place, data={"token": token, "token_type_hint": kind, "client_id": str(held.client.get("client_id"))})
-            except httpx2.HTTPError:
-                return
+def _port(held: SignedIn | None) -> int:
+    """Where the browser came back to before; 0: any."""
+    return 0 if held is None else urlsplit(held.redirect).port or 0

@@ -1,6 +1,7 @@
 """Hosts as numbers, and which of them are this machine: where plain http is no risk, since nobody else can read along. Cheap to import."""
 
 import ipaddress
+from urllib.parse import urlsplit
 
 Numbers = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -20,3 +21,9 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def is_guarded(address: str) -> bool:
+    """Can nobody on the way read along? On https, or within this machine."""
+    parts = urlsplit(address)
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))

@@ -4,7 +4,8 @@ import logging
 import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 import httpx2
@@ -17,12 +18,10 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
-from pydantic import AnyUrl, ValidationError
+from pydantic import AnyUrl, SecretStr, ValidationError
 
-from mcp_server.connect.kept import SignedIn
-from mcp_server.connect.loopback import HOST, PATH, Door
-from mcp_server.connect.reaching import is_guarded
-from mcp_server.connect.signing_in import NotGiven, Show
+from mcp_server.protocol.sign_in.given import NotGiven, Show, SignedIn, Threshold
+from mcp_server.settings.loopback import is_guarded
 
 _SECONDS = 20.0
 """For one request to an issuer."""
@@ -32,6 +31,49 @@ _LONG_AGO = 1.0
 
 # The SDK logs what an issuer sent word by word; that may hold tokens.
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
+
+Send = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+"""Sends one request, and follows no redirect. Raises `httpx2.HTTPError`, or `NotGiven` where it may not go there."""
+
+Way = Callable[[], AbstractAsyncContextManager[Send]]
+
+
+@asynccontextmanager
+async def plain_way() -> AsyncGenerator[Send]:
+    """Wherever the addresses lead."""
+    async with httpx2.AsyncClient(follow_redirects=False, timeout=_SECONDS) as client:
+        yield client.send
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class As:
+    """Who Remit is to the issuer, as far as that is known before the flow."""
+
+    client_id: str | None = None
+    """A client that was registered, or the https address of its metadata document; None: it registers itself."""
+    client_secret: SecretStr | None = None
+    issuer: str | None = None
+    """The only one that is gone to; None: the one that the server names."""
+    scope: str | None = None
+    """What is asked for at the least."""
+
+    @property
+    def document(self) -> str | None:
+        """The address of its metadata."""
+        return self.client_id if self.client_id is not None and self.client_id.startswith("https://") else None
+
+    def client(self, held: SignedIn | None) -> OAuthClientInformationFull | None:
+        """As the SDK has it; None: it is still to be made."""
+        if self.client_id is None or self.document is not None:
+            return None if held is None else OAuthClientInformationFull.model_validate(held.client)
+        if self.client_secret is None:
+            return OAuthClientInformationFull(client_id=self.client_id)
+        secret = self.client_secret.get_secret_value()
+        return OAuthClientInformationFull(
+            client_id=self.client_id,
+            client_secret=secret,
+            token_endpoint_auth_method="client_secret_basic",  # noqa: S106 - a method's name
+        )
 
 
 class _Storage:
@@ -58,15 +100,30 @@ class _Storage:
     set_client_info = _registered
 
 
-class Flow:
-    """One pass. `held`: what an earlier one gave."""
+class _Provider(OAuthClientProvider):
+    """The SDK's, at one issuer alone where one is named."""
 
-    def __init__(self, url: str, held: SignedIn | None, *, client_id: str | None) -> None:
+    issuer: str | None = None
+
+    def _select_authorization_server(self, advertised: list[str]) -> str:
+        if self.issuer is None:
+            return super()._select_authorization_server(advertised)
+        named = next((one for one in advertised if one.rstrip("/") == self.issuer.rstrip("/")), None)
+        if named is None:
+            raise OAuthFlowError("the server names another issuer than the settings do")
+        return named
+
+
+class Flow:
+    """One pass. `held`: what an earlier one gave; `way`: to the issuer and the server."""
+
+    def __init__(self, url: str, held: SignedIn | None, who: As, way: Way = plain_way) -> None:
         self._url = url
         self._held = held
-        self._document = client_id if client_id is not None and client_id.startswith("https://") else None
-        self._storage = _Storage(held, _client(held, None if self._document else client_id))
-        self._provider: OAuthClientProvider
+        self._who = who
+        self._way = way
+        self._storage = _Storage(held, who.client(held))
+        self._provider: _Provider
 
     async def refresh(self) -> SignedIn:
         """A token without the person.
@@ -75,19 +132,19 @@ class Flow:
             NotGiven: The issuer gave none.
         """
         assert self._held is not None  # noqa: S101 - there is something to refresh
-        self._provide(self._held.port, None, None)
+        self._provide(self._held.redirect, None, None)
         self._provider.context.token_expiry_time = _LONG_AGO
         await self._run(None)
         if not self._provider.context.is_token_valid():
             raise NotGiven("the issuer refreshed nothing")
-        return self._given(self._held.port)
+        return self._given(self._held.redirect)
 
-    async def sign_in(self, answer: httpx2.Response, door: Door, show: Show) -> SignedIn:
+    async def sign_in(self, answer: httpx2.Response, threshold: Threshold, show: Show) -> SignedIn:
         """A token with the person's help.
 
         Args:
             answer: The server's 401 or 403.
-            door: Where the browser comes back to.
+            threshold: Where the browser comes back to.
             show: Brings the person to a page.
 
         Raises:
@@ -102,22 +159,23 @@ class Flow:
             await show(address)
 
         async def returned() -> AuthorizationCodeResult:
-            came = await door.returned(states[-1])
+            came = await threshold.returned(states[-1])
             if not came.code:
                 raise NotGiven(f"the issuer refused it ({_word(came.error)})")
             return AuthorizationCodeResult(code=came.code, state=states[-1], iss=came.issuer)
 
-        self._provide(door.port, opened, returned)
+        self._provide(threshold.address, opened, returned)
         await self._run(answer)
-        return self._given(door.port)
+        return self._given(threshold.address)
 
-    def _provide(self, port: int, opened: Show | None, returned: Callable[[], Awaitable[AuthorizationCodeResult]] | None) -> None:
+    def _provide(self, redirect: str, opened: Show | None, returned: Callable[[], Awaitable[AuthorizationCodeResult]] | None) -> None:
         metadata = OAuthClientMetadata(
             client_name="Remit",
-            redirect_uris=[AnyUrl(f"http://{HOST}:{port}{PATH}")],
+            redirect_uris=[AnyUrl(redirect)],
             token_endpoint_auth_method="none",  # noqa: S106 - a public client: there is no password
         )
-        self._provider = OAuthClientProvider(self._url, metadata, self._storage, opened, returned, client_metadata_url=self._document)
+        self._provider = _Provider(self._url, metadata, self._storage, opened, returned, client_metadata_url=self._who.document)
+        self._provider.issuer = self._who.issuer
         context = self._provider.context
         if self._held is not None:
             context.oauth_metadata = OAuthMetadata.model_validate(self._held.metadata)
@@ -129,17 +187,14 @@ class Flow:
         """Up to where the flow would send the request that it is for; with its answer, until it would send it again."""
         asked = httpx2.Request("POST", self._url, headers={"mcp-protocol-version": "2025-11-25"})
         try:
-            async with (
-                httpx2.AsyncClient(follow_redirects=False, timeout=_SECONDS) as client,
-                aclosing(_steps(self._provider, asked)) as flow,
-            ):
-                await _until(flow, await anext(flow), asked, client)
+            async with self._way() as send, aclosing(_steps(self._provider, asked)) as flow:
+                await _until(flow, await anext(flow), asked, send)
                 if answer is not None:
-                    await _until(flow, await flow.asend(answer), asked, client)
+                    await _until(flow, await flow.asend(answer), asked, send)
         except (OAuthFlowError, ValidationError, httpx2.HTTPError, httpx2.InvalidURL, KeyError, StopAsyncIteration) as error:
             raise NotGiven(_reason(error)) from None
 
-    def _given(self, port: int) -> SignedIn:
+    def _given(self, redirect: str) -> SignedIn:
         context, client, tokens = self._provider.context, self._storage.client, self._storage.tokens
         if client is None or tokens is None or context.oauth_metadata is None:
             raise NotGiven("the server names no issuer that can be used")
@@ -151,7 +206,7 @@ class Flow:
             expires_at=None if tokens.expires_in is None else time.time() + tokens.expires_in,
             metadata=context.oauth_metadata.model_dump(mode="json", exclude_none=True),
             resource=None if resource is None else resource.model_dump(mode="json", exclude_none=True),
-            port=port,
+            redirect=redirect,
         )
 
 
@@ -162,18 +217,11 @@ def _steps(provider: OAuthClientProvider, request: httpx2.Request) -> Steps:
     return provider.async_auth_flow(request)
 
 
-async def _until(flow: Steps, step: httpx2.Request, asked: httpx2.Request, client: httpx2.AsyncClient) -> None:
+async def _until(flow: Steps, step: httpx2.Request, asked: httpx2.Request, send: Send) -> None:
     while step is not asked:
         if not is_guarded(str(step.url)):
             raise NotGiven(f"{step.url.scheme}://{step.url.host} is not on https, so nothing is sent there")
-        step = await flow.asend(await client.send(step))
-
-
-def _client(held: SignedIn | None, client_id: str | None) -> OAuthClientInformationFull | None:
-    """Who the bridge is to the issuer, where that is known before the flow."""
-    if client_id is not None:
-        return OAuthClientInformationFull(client_id=client_id)
-    return None if held is None else OAuthClientInformationFull.model_validate(held.client)
+        step = await flow.asend(await send(step))
 
 
 def _reason(error: Exception) -> str:
