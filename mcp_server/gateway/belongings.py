@@ -50,13 +50,13 @@ class Belongings:
         """What they are over somebody else."""
         return self.over.get(principal, frozenset())
 
-    async def named(self, principal: str) -> str:
+    def named(self, principal: str) -> str:
         """Whose something is, for a page; empty: their own."""
         who = principal_of(principal)
         if self.is_own(principal) or not isinstance(who, TokenPrincipal) or self.oversight is None:
             return ""
-        teams = await self.oversight.teams_of(principal)
-        return f"for {who.subject}" + "".join(f" · team {team}" for team in teams)
+        teams = self.oversight.teams_of(principal)
+        return f"for {self.oversight.called(who)}" + "".join(f" · team {team}" for team in teams)
 
     async def tell(self, at: float, what: str, *, others: Collection[str], ref: str = "") -> None:
         """Keep in the audit that this person looks at what is others', before it is shown. `others`: whose a page may show."""
@@ -72,13 +72,13 @@ class Belongings:
                 return found
         for key in self.over:
             found = await self.store.prompt(prompt_id, key)
-            if found is not None and (await self.answers_as(found) or (found.answer is not None and found.answer.by == self.by)):
+            if found is not None and (self.answers_as(found) or (found.answer is not None and found.answer.by == self.by)):
                 return found
         return None
 
-    async def answers_as(self, prompt: Prompt) -> tuple[str, ...]:
+    def answers_as(self, prompt: Prompt) -> tuple[str, ...]:
         """The roles by which they may answer what somebody else was asked. Empty: they may not."""
-        return () if self.oversight is None or self.is_own(prompt.principal) else await self.oversight.answers_as(prompt)
+        return () if self.oversight is None or self.is_own(prompt.principal) else self.oversight.answers_as(prompt)
 
     async def open_prompts(self) -> tuple[Prompt, ...]:
         """What waits for them, oldest first: their own, and what their roles must answer."""
@@ -128,6 +128,6 @@ async def with_roles(mine: Belongings, oversight: Oversight) -> Belongings:
     """The same, and what this person's roles open of others that have a session here."""
     over: dict[str, frozenset[Role]] = {}
     for key in await mine.store.principals('["'):
-        if not mine.is_own(key) and (roles := await oversight.roles_over(key)):
+        if not mine.is_own(key) and (roles := oversight.roles_over(key)):
             over[key] = roles
     return Belongings(store=mine.store, by=mine.by, keys=mine.keys, over=MappingProxyType(over), oversight=oversight)

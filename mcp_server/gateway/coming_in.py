@@ -28,6 +28,7 @@ def console_of(
     fetcher: Fetcher,
     rulebook: Rulebook,
     *,
+    settled: Callable[[], Gateway | None],
     home: str,
     steady: Callable[[], float] = time.monotonic,
     clock: Callable[[], float] = time.time,
@@ -35,12 +36,13 @@ def console_of(
     """The application, for below the console's own path. None: settings want none.
 
     Args:
-        gateway: The settings.
+        gateway: The settings, as they were at the start.
         store: A handle of its own: what another handle commits is what wakes the server's runs.
         authority: Checks ID tokens.
         keys: Checks API keys.
         fetcher: Asks the issuer.
         rulebook: Says who somebody is, as settings are now.
+        settled: The settings as they are now.
         home: What `$HOME` stands for in lines of shell.
         steady: Seconds that only go forward.
         clock: Seconds since the epoch.
@@ -57,7 +59,8 @@ def console_of(
         return found is not None and (found.member or bool(found.every_role))
 
     async def heard(principal: TokenPrincipal, claims: Mapping[str, Any]) -> None:
-        await store.keep_claims(principal.key, claims_heard(gateway, claims), issued_at=float(claims["iat"]))
+        now = settled()
+        await store.keep_claims(principal.key, {} if now is None else claims_heard(now, claims), issued_at=float(claims["iat"]))
 
     entrance = SignIn(
         names=Names(url=url),
@@ -67,4 +70,4 @@ def console_of(
         heard=heard,
         clock=clock,
     )
-    return team_console(entrance, store, rulebook, home=home, clock=clock)
+    return team_console(entrance, store, rulebook, several=len(gateway.issuers) > 1, home=home, clock=clock)

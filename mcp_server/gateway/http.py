@@ -38,10 +38,13 @@ async def serve_gateway(
     try:
         keys = KeyHolders(lent.store, time.time, gateway.scopes.required)
         authority = Authority(gateway, fetcher, keys, steady=time.monotonic, clock=time.time)
-        rules, pages = lent.reception.rulebook, lent.pages
-        console = None if pages is None else console_of(gateway, pages, authority, keys, fetcher, rules, home=lent.home)
+        received, pages = lent.reception, lent.pages
+        console = None
+        if pages is not None:
+            now, rules = received.gateway, received.rulebook
+            console = console_of(gateway, pages, authority, keys, fetcher, rules, settled=now, home=lent.home)
         app = gateway_app(
-            server, gateway, authority, lent.reception, leaving=leaving, telemetry=lent.telemetry, tools=lent.tools, console=console
+            server, gateway, authority, received, leaving=leaving, telemetry=lent.telemetry, tools=lent.tools, console=console
         )
         async with looked_after(gateway, app, authority.issuers, leaving, lent) as serving:
             await serve_app(serving, sock, on_end=on_end, on_ready=lambda: on_ready(gateway.url or ""))

@@ -45,7 +45,7 @@ class Inbox:
     async def shown(self, prompt: Prompt) -> Shown:
         """The prompt with its details, whose it is, and what may be done about it."""
         mine = await self.whose()
-        whose, roles = await mine.named(prompt.principal), await mine.answers_as(prompt)
+        whose, roles = mine.named(prompt.principal), mine.answers_as(prompt)
         return replace(await detailed(prompt, self.store, self.home), whose=whose, roles=roles)
 
     async def happenings(self, still_in: Callable[[], Awaitable[bool]]) -> AsyncGenerator[str]:

@@ -102,7 +102,7 @@ class Pages:
         if prompt is None:
             await self.answering.refuse("there is no such prompt", at=self.clock(), ref=prompt_id, by=mine.by)
             return await self._prompt_page(prompt_id, visit)
-        roles = await mine.answers_as(prompt)
+        roles = mine.answers_as(prompt)
         if not roles and not mine.is_own(prompt.principal):
             await self.answering.refuse(NOT_THEIRS, at=self.clock(), prompt=prompt, by=mine.by)
             return await self._prompt_page(prompt_id, visit, note="Your answer did not count: it is somebody else's to give.", status=403)
@@ -172,7 +172,7 @@ class Pages:
         back = el("p", None, el("a", {"href": f"/{self.entrance.door}/"}, "Back to the inbox"))
         if prompt is None:
             return self.entrance.frame(visit).page("No such prompt", "", el("h1", None, "No such prompt"), back, status=404)
-        if not await mine.answers_as(prompt):
+        if not mine.answers_as(prompt):
             await mine.tell(self.clock(), "a prompt of somebody else", others=(prompt.principal,), ref=prompt_id)
         body = await prompt_page(self.inbox_of(visit), prompt, self.entrance.door, visit.form_key, note=note)
         return self.entrance.frame(visit).page("Prompt", "", *body, back, status=status)

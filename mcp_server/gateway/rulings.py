@@ -9,7 +9,7 @@ from mcp_server.sessions.standing_rulings import Ruled, take_back
 async def rulings_page(mine: Belongings, door: str, form_key: str, *, now: float, note: str = "") -> list[Child]:
     """The body of the page."""
     standing = await mine.ruled(now=now)
-    whose = {key: await mine.named(key) for key in {one.record.principal for one in standing}}
+    whose = {key: mine.named(key) for key in {one.record.principal for one in standing}}
     return [
         el("h1", None, "Rulings"),
         el("p", {"class": "note", "role": "status"}, note) if note else None,

@@ -28,7 +28,7 @@ async def sessions_page(mine: Belongings, door: str, *, finished: bool, now: flo
     """The body of the page with the tree."""
     forest = await read_forest(mine.store, principals=mine.listed, workspace=None, limit=MOST_LISTED, finished=finished)
     other = ("Only what goes on", f"/{door}/sessions") if finished else ("Finished ones too", f"/{door}/sessions?all=1")
-    names = {key: await mine.named(key) for key in {one.session.principal for one in forest.listed}}
+    names = {key: mine.named(key) for key in {one.session.principal for one in forest.listed}}
     rows = [_row(depth, one, door, now, mine, names) for depth, one in forest.tree()]
     return [
         el("h1", None, "Sessions"),
@@ -82,7 +82,7 @@ async def session_page(mine: Belongings, door: str, session_id: str, *, explaine
     session = await mine.session(session_id)
     if session is None:
         return None
-    whose = await mine.named(session.principal)
+    whose = mine.named(session.principal)
     if not mine.reads(session):
         return await _outline(mine, session, door, whose)
     story = await story_of(mine.store, session)

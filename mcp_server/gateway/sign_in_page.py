@@ -58,7 +58,7 @@ def _by_key(door: str, back: str, form_key: str, *, also: bool) -> Html:
         "form",
         {"method": "post", "action": f"/{door}/sign-in", "class": "sign-in"},
         el("h2", None, "Or with an API key" if also else "With an API key"),
-        el("p", {"class": "when"}, "It shows what the machine that has the key did and asks, and nothing else."),
+        el("p", {"class": "when"}, "It shows what the machine that has the key did and asks, and what roles its name was given open."),
         el("input", {"type": "hidden", "name": "key", "value": form_key}),
         el("input", {"type": "hidden", "name": "next", "value": back}),
         el("p", None, el("label", {"for": "api-key"}, "API key"), el("input", field)),

@@ -21,15 +21,19 @@ from mcp_server.sessions.memberships import membership_in
 from mcp_server.store.protocol import Store
 
 
-def team_console(entrance: SignIn, store: Store, rulebook: Rulebook, *, home: str, clock: Callable[[], float]) -> ASGIApp:
-    """The application, for below the console's own path. `home`: what `$HOME` stands for in lines of shell."""
+def team_console(entrance: SignIn, store: Store, rulebook: Rulebook, *, several: bool, home: str, clock: Callable[[], float]) -> ASGIApp:
+    """The application, for below the console's own path. `several`: more than one issuer names people. `home`: what `$HOME` stands for in
+    lines of shell.
+    """
 
     async def whose(visit: Visit) -> Belongings:
         mine, by = await belongings_of(visit.principal, store), visit.principal
         membership = await membership_in(store, rulebook, by.key)
         if membership is None or not isinstance(by, TokenPrincipal):
             return mine
-        return await with_roles(mine, Oversight(store=store, rulebook=rulebook, by=by, membership=membership))
+        claims = await store.everybodys_claims()
+        seen = Oversight(store=store, rulebook=rulebook, by=by, membership=membership, claims=claims, several=several)
+        return await with_roles(mine, seen)
 
     answering = Answering(store=store, principal="")
     pages = Pages(store=store, entrance=entrance, answering=answering, whose=whose, clock=clock, home=home)

@@ -3,7 +3,9 @@
 What there is to tell, and to whom, is each `Source`'s. There is no replay: who was away listens again, and then reads.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import anyio
@@ -20,10 +22,13 @@ from mcp_types import (
     SubscriptionsListenResult,
 )
 
-from mcp_server.protocol.calls import Request
+from mcp_server.protocol.calls import CallerOf, Request
 
-MOST_STREAMS = 256
+MOST_STREAMS = 1024
 """At once. A host opens one or two; each costs a look at the store whenever something has changed."""
+
+MOST_OF_ONE = 32
+"""Of one principal at once, so that nobody's take everybody's."""
 
 Meta = dict[str, Any]
 Send = Callable[[ServerNotification], Awaitable[None]]
@@ -53,9 +58,11 @@ class Source(Protocol):
 class Listening:
     """Answers `subscriptions/listen`."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
+    def __init__(self, sources: Sequence[Source], *, caller_of: CallerOf) -> None:
         self._sources = tuple(sources)
-        self._streams = 0
+        self._caller_of = caller_of
+        self._streams = Counter[str]()
+        """By principal."""
         self._ended = anyio.Event()
 
     def end(self) -> None:
@@ -71,14 +78,21 @@ class Listening:
         request_id = ctx.request_id
         if request_id is None:
             raise MCPError(INVALID_REQUEST, "subscriptions/listen needs a request id")
-        if self._streams >= MOST_STREAMS:
-            raise MCPError(INTERNAL_ERROR, f"{MOST_STREAMS} streams are open already; close one")
-        self._streams += 1
-        try:
+        with self._counted(self._caller_of(ctx).principal.key):
             await self._stream(ctx, params.notifications, {SUBSCRIPTION_ID_META_KEY: request_id})
-        finally:
-            self._streams -= 1
         return SubscriptionsListenResult(_meta={SUBSCRIPTION_ID_META_KEY: request_id})
+
+    @contextmanager
+    def _counted(self, principal: str) -> Generator[None]:
+        if self._streams.total() >= MOST_STREAMS or self._streams[principal] >= MOST_OF_ONE:
+            raise MCPError(INTERNAL_ERROR, f"{self._streams[principal]} streams of yours are open already, or many of others; close one")
+        self._streams[principal] += 1
+        try:
+            yield
+        finally:
+            self._streams[principal] -= 1
+            if not self._streams[principal]:
+                del self._streams[principal]
 
     async def _stream(self, ctx: Request, wanted: SubscriptionFilter, meta: Meta) -> None:
         watching = [await source.watch(ctx, wanted) for source in self._sources]

@@ -35,7 +35,7 @@ class Looks:
         self._timing = timing
         self._resources = Resources(sight, caller_of=caller_of)
         self._subscribers = Subscribers(sight, self._resources, caller_of=caller_of)
-        self._listening = Listening([ResourceSource(sight, caller_of=caller_of), *sources])
+        self._listening = Listening([ResourceSource(sight, caller_of=caller_of), *sources], caller_of=caller_of)
 
     def serve(self, server: Server[Line]) -> None:
         """Have a server answer these requests."""

@@ -23,3 +23,7 @@ class People(Protocol):
     async def claims(self, principal: str) -> Mapping[str, Any]:
         """Empty where nothing was said."""
         ...
+
+    async def everybodys_claims(self) -> Mapping[str, Mapping[str, Any]]:
+        """By principal, of all of whom anything was said."""
+        ...

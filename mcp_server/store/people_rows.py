@@ -27,7 +27,14 @@ class SqlitePeople:
     async def claims(self, principal: str) -> Mapping[str, Any]:
         return await self._db.read(_claims, principal)
 
+    async def everybodys_claims(self) -> Mapping[str, Mapping[str, Any]]:
+        return await self._db.read(_everybodys)
+
 
 def _claims(connection: sqlite3.Connection, principal: str) -> dict[str, Any]:
     row = first(connection, "SELECT claims FROM people WHERE principal = :principal", {"principal": principal})
     return {} if row is None else json.loads(row[0])
+
+
+def _everybodys(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
+    return {principal: json.loads(claims) for principal, claims in connection.execute("SELECT principal, claims FROM people")}

@@ -102,20 +102,22 @@ class WatchedLists:
 class Fixture:
     """Remit's server with the suite's tools in place of its own."""
 
-    def __init__(self, server: Server[Line]) -> None:
+    def __init__(self, server: Server[Line], caller: Caller) -> None:
         entry = server.get_request_handler("tools/call")
         if entry is None or not isinstance(entry.handler, ToolCalls):
             raise TypeError("the server answers calls otherwise than it did")
         self._aliases = Aliases(entry.handler)
         self._lists = Lists()
         self._triggers = {"test_trigger_tool_change": "toolsListChanged", "test_trigger_prompt_change": "promptsListChanged"}
-        self._mount(server)
+        self._mount(server, caller)
 
-    def _mount(self, server: Server[Line]) -> None:
+    def _mount(self, server: Server[Line], caller: Caller) -> None:
         server.get_tool_input_schema = SCHEMAS.get
         server.add_request_handler("tools/list", PaginatedRequestParams, self._list)
         server.add_request_handler("tools/call", CallToolRequestParams, self._call)
-        server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, Listening([self._lists]))
+        server.add_request_handler(
+            "subscriptions/listen", SubscriptionsListenRequestParams, Listening([self._lists], caller_of=lambda _: caller)
+        )
         server.add_request_handler("resources/list", PaginatedRequestParams, reading.list_resources)
         server.add_request_handler("resources/templates/list", PaginatedRequestParams, reading.list_templates)
         server.add_request_handler("resources/read", ReadResourceRequestParams, reading.read_resource)
@@ -167,7 +169,7 @@ async def serve(folder: Path) -> None:
     caller = Caller(principal=LOCAL, workspace=str(world.workspace), agent="build")
     tasks = Tasks(desk, promised, caller_of=lambda _: caller, timing=Timing())
     server = build_server(desk, tasks=tasks, caller_of=lambda _: caller, keys=[os.urandom(32)], version="0")
-    Fixture(server)
+    Fixture(server, caller)
 
     async def end() -> None:
         supervisor.stop()

@@ -102,7 +102,8 @@ class Team:
     url: str
     store: Store
     issuer: SignIn
-    gateway: Gateway
+    said: list[Gateway]
+    """The settings, as they are now."""
     wall: list[float]
     """Seconds since the epoch, for the console."""
     steady: list[float]
@@ -140,10 +141,10 @@ class Team:
 class Says:
     """Of a rulebook, who somebody is by the gateway's settings."""
 
-    gateway: Gateway
+    said: list[Gateway]
 
     def membership(self, principal: Principal, claims: Mapping[str, Any]) -> Membership | None:
-        return membership_of(self.gateway, principal, claims) if isinstance(principal, TokenPrincipal) else None
+        return membership_of(self.said[0], principal, claims) if isinstance(principal, TokenPrincipal) else None
 
 
 @asynccontextmanager
@@ -159,12 +160,13 @@ async def teamed(folder: Path, *, public: bool = False, **gateway: Any) -> Async
                 (folder / "client-secret").write_text(f"{secret}\n")
                 said["client_secret_file"] = str(folder / "client-secret")
             settings = {"url": f"{origin}/mcp", "issuers": [{"issuer": issuer.url}], "console": said, **gateway}
-            async with _served(Gateway.model_validate(settings), folder, sock) as (store, clocks):
+            now = [Gateway.model_validate(settings)]
+            async with _served(now, folder, sock) as (store, clocks):
                 team = Team(
                     url=f"{origin}/console",
                     store=store,
                     issuer=issuer,
-                    gateway=Gateway.model_validate(settings),
+                    said=now,
                     wall=clocks[0],
                     steady=clocks[1],
                 )
@@ -174,8 +176,8 @@ async def teamed(folder: Path, *, public: bool = False, **gateway: Any) -> Async
 
 
 @asynccontextmanager
-async def _served(gateway: Gateway, folder: Path, sock: Any) -> AsyncGenerator[tuple[Store, tuple[list[float], list[float]]]]:
-    clocks = ([time.time()], [1000.0])
+async def _served(now: list[Gateway], folder: Path, sock: Any) -> AsyncGenerator[tuple[Store, tuple[list[float], list[float]]]]:
+    gateway, clocks = now[0], ([time.time()], [1000.0])
     store, fetcher = open_store(folder / "remit.db"), Fetcher()
     try:
         keys = KeyHolders(store, lambda: clocks[0][0], [])
@@ -186,7 +188,8 @@ async def _served(gateway: Gateway, folder: Path, sock: Any) -> AsyncGenerator[t
             authority,
             keys,
             fetcher,
-            cast("Rulebook", Says(gateway)),
+            cast("Rulebook", Says(now)),
+            settled=lambda: now[0],
             home="/home/x",
             steady=lambda: clocks[1][0],
             clock=lambda: clocks[0][0],

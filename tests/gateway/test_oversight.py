@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from mcp_server.gateway.belongings import Belongings
 from mcp_server.gateway.oversight import Oversight
 from mcp_server.policy.values import Action, Mode
 from mcp_server.principal import API_KEYS, LOCAL, Principal, TokenPrincipal
@@ -34,9 +35,10 @@ class Settled:
 
 async def over(folder: Path, by: TokenPrincipal, principal: str, roles: Mapping[str, Any]) -> set[str]:
     book, store = Settled(roles), open_store(folder / "remit.db")
+    claims = await store.everybodys_claims()
     known = book.membership(by, {})
     assert known is not None
-    held = await Oversight(store=store, rulebook=cast("Rulebook", book), by=by, membership=known).roles_over(principal)
+    held = Oversight(store=store, rulebook=cast("Rulebook", book), by=by, membership=known, claims=claims).roles_over(principal)
     await store.close()
     return set(held)
 
@@ -59,6 +61,30 @@ async def test_what_somebody_is_over_whoever_asks(
     tmp_path: Path, by: TokenPrincipal, asker: str, roles: Mapping[str, Any], held: set[str]
 ) -> None:
     assert await over(tmp_path, by, asker, roles) == held
+
+
+@pytest.mark.parametrize(
+    ("who", "several", "called"),
+    [
+        (ALICE, False, "alice"),
+        (ALICE, True, "alice of login.example.org"),
+        (TokenPrincipal(issuer=f"{LOGIN}/realms/shop/", subject="alice", client="web"), True, "alice of login.example.org/realms/shop"),
+        (KEY, False, "the key nightly"),
+    ],
+    ids=["one issuer", "several", "one of several on a host", "a key"],
+)
+async def test_a_name_says_who_somebody_is_also_where_two_are_called_alike(
+    tmp_path: Path, who: TokenPrincipal, several: bool, called: str
+) -> None:
+    store, book = open_store(tmp_path / "remit.db"), cast("Rulebook", Settled({}))
+    mine = Belongings(
+        store=store,
+        by=BOB.key,
+        keys=(BOB.key,),
+        oversight=Oversight(store=store, rulebook=book, by=BOB, membership=Membership(member=True), claims={}, several=several),
+    )
+    assert mine.named(who.key) == f"for {called}"
+    await store.close()
 
 
 @pytest.mark.parametrize("whose", [NOBODY, Membership(member=True, workspaces=("shop",))], ids=["no member", "not of this workspace"])

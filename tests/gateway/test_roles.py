@@ -176,3 +176,13 @@ async def test_a_role_that_is_taken_away_at_the_issuer_ends_with_the_next_sign_i
         team.issuer.member("bob").claims = {"groups": []}
         await team.window_of("bob")
         assert (await bob.get(things.pages[0])).status_code == 404, "in every window of theirs"
+
+
+async def test_a_claim_that_settings_come_to_ask_for_counts_from_the_next_sign_in_on(kept: Kept) -> None:
+    async with teamed(kept.folder, roles=ROLES) as team:
+        things = await working(team, kept)
+        team.said[0] = team.said[0].model_copy(
+            update={"roles": type(team.said[0].roles).model_validate({"approver": [{"claims": {"office": "lead"}}]})}
+        )
+        bob = await team.window_of("bob", office="lead")
+        assert (await bob.get(things.pages[0])).status_code == 200

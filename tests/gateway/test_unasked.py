@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from anyio.abc import TaskGroup
 
+from mcp_server.protocol.listening import MOST_OF_ONE
 from mcp_server.protocol.tasks_wire import IDENTIFIER as TASKS
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import PromptState
@@ -163,6 +164,18 @@ async def test_a_stream_that_asks_for_everything_tells_of_its_callers_own_things
         for token, stream in heard.items():
             await stream.hears(f"remit://sessions/{own[token]}")
             assert [word for word in (child, task, HERS) if word in stream.text] == []
+        group.cancel_scope.cancel()
+
+
+async def test_whoever_opens_streams_without_end_takes_nobody_elses(tmp_path: Path) -> None:
+    async with place(tmp_path) as there, anyio.create_task_group() as group:
+        ada, eve = [await there.speaker(name, "2026-07-28") for name in ("ada", "eve")]
+        opened = [await begin(group, eve, "subscriptions/listen", {"notifications": {}}) for _ in range(MOST_OF_ONE)]
+        for stream in opened:
+            await stream.hears("notifications/subscriptions/acknowledged")
+        refused = await eve.asked("subscriptions/listen", {"notifications": {}})
+        assert f"{MOST_OF_ONE} streams of yours are open already" in refused["error"]["message"]
+        await listening(group, ada, [], [])
         group.cancel_scope.cancel()
 
 

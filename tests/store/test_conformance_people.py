@@ -8,6 +8,7 @@ async def test_claims_read_back_as_they_were_kept_and_nobodys_are_empty(handles:
     await handles.one.keep_claims(ALICE, said, issued_at=5.0)
     assert await handles.two.claims(ALICE) == said
     assert await handles.two.claims(ALICE.replace("alice", "bob")) == {}
+    assert await handles.two.everybodys_claims() == {ALICE: said}
 
 
 async def test_what_an_issuer_said_last_counts_in_whatever_order_it_comes(handles: Handles) -> None:
