@@ -24,6 +24,15 @@ AGENT = "remit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A request, beside its address."""
+
+    method: str = "GET"
+    headers: Mapping[str, str]
+    body: bytes = b""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What a server answered."""
 
@@ -68,7 +77,12 @@ class Pinned:
 
 
 async def fetch_public(url: Url, headers: Mapping[str, str], wires: Wires) -> Reply:
-    """Get what a public server, or one that the settings open, has there.
+    """Get what a public server, or one that the settings open, has there. Raises what `ask_public` raises."""
+    return await ask_public(url, Asked(headers=headers), wires)
+
+
+async def ask_public(url: Url, asked: Asked, wires: Wires) -> Reply:
+    """Ask a public server, or one that the settings open.
 
     Raises:
         ToolFailure: It may not be reached, cannot be, or has too much to say.
@@ -81,7 +95,7 @@ async def fetch_public(url: Url, headers: Mapping[str, str], wires: Wires) -> Re
             raise ToolFailure(f"the name {url.host} could not be looked up: {error.strerror or error}") from None
         refuse_local_name(url, private)
         addresses = ()
-    return await _exchange(url, headers, wires, addresses)
+    return await _exchange(url, asked, wires, addresses)
 
 
 async def ask_configured(url: Url, headers: Mapping[str, str], wires: Wires) -> Reply:
@@ -90,17 +104,20 @@ async def ask_configured(url: Url, headers: Mapping[str, str], wires: Wires) -> 
     Raises:
         ToolFailure: It cannot be reached, or has too much to say.
     """
-    return await _exchange(url, headers, wires, None)
+    return await _exchange(url, Asked(headers=headers), wires, None)
 
 
-async def _exchange(url: Url, headers: Mapping[str, str], wires: Wires, addresses: Sequence[str] | None) -> Reply:
+async def _exchange(url: Url, asked: Asked, wires: Wires, addresses: Sequence[str] | None) -> Reply:
     import httpcore2  # noqa: PLC0415 - 90 ms of every start, for a call that many sessions never make
 
-    sent = {"Host": url.authority, "User-Agent": AGENT, "Accept-Encoding": "identity", "Connection": "close", **headers}
+    sent = {"Host": url.authority, "User-Agent": AGENT, "Accept-Encoding": "identity", "Connection": "close", **asked.headers}
     port = None if url.port == PORTS[url.scheme] else url.port
     target = httpcore2.URL(scheme=url.scheme, host=url.host, port=port, target=url.target)
     try:
-        async with pool_for(url, wires, addresses) as pool, pool.stream("GET", target, headers=list(sent.items())) as response:
+        async with (
+            pool_for(url, wires, addresses) as pool,
+            pool.stream(asked.method, target, headers=list(sent.items()), content=asked.body) as response,
+        ):
             told = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             _refuse_large(url, told)
             body = bytearray()
