@@ -30,11 +30,15 @@ async def serve_beside(app: ASGIApp, sock: socket.socket) -> None:
     config = uvicorn.Config(
         app, log_config=None, access_log=False, server_header=False, ws="none", lifespan="off", timeout_graceful_shutdown=1
     )
-    server = beside(config)
     with sock:
-        try:
-            await server.serve(sockets=[sock])
-        finally:
-            # Where this was cancelled, uvicorn has not come to it.
-            for listening in server.servers:
-                listening.close()
+        await served(beside(config), sock)
+
+
+async def served(server: Any, sock: socket.socket) -> None:
+    """Have uvicorn's server serve at a socket until it ends or is cancelled; then nothing listens any more."""
+    try:
+        await server.serve(sockets=[sock])
+    finally:
+        # Where this was cancelled, uvicorn has not come to it.
+        for listening in server.servers:
+            listening.close()

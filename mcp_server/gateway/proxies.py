@@ -11,14 +11,13 @@ from mcp_server.gateway.seen import client_of
 
 log = structlog.get_logger("gateway")
 
-LOOKED_AT = frozenset({"/healthz", "/readyz"})
-"""What those may ask who watch over the process, and come by no proxy. No token belongs there."""
-
 REFUSED = "This is served through its proxy alone."
 
 
 class _Proxied:
-    """Turns away whoever comes by no proxy: a token that they sent would have travelled in the clear."""
+    """Turns away whoever comes by no proxy: a token that they sent would have travelled in the clear. Those who ask whether the process
+    lives are answered before they come here.
+    """
 
     def __init__(self, app: ASGIApp, networks: Sequence[str]) -> None:
         self._app = app
@@ -26,7 +25,7 @@ class _Proxied:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
-        if scope["type"] == "http" and scope["path"] not in LOOKED_AT and not self._is_proxy(scope):
+        if scope["type"] == "http" and not self._is_proxy(scope):
             log.warning("turned away", reason="it came by no proxy", client=client_of(scope))
             await PlainTextResponse(REFUSED, 403)(scope, receive, send)
             return

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import uvicorn
 
 from mcp_server.errors import ConfigError, Fault
-from mcp_server.gateway.beside import beside
+from mcp_server.gateway.beside import beside, served
 from mcp_server.gateway.console import HOST, Console, console_app
 from mcp_server.protocol.signals import signals_held
 
@@ -42,9 +42,4 @@ async def serve_console(console: Console, sock: socket.socket, *, alone: bool = 
     )
     server: uvicorn.Server = uvicorn.Server(config) if alone else beside(config)
     with sock, signals_held() if alone else nullcontext():
-        try:
-            await server.serve(sockets=[sock])
-        finally:
-            # Where this was cancelled, uvicorn has not come to it.
-            for listening in server.servers:
-                listening.close()
+        await served(server, sock)

@@ -1,6 +1,7 @@
 """The setting `gateway`: one address for many people, and how each of them is known. The operator's alone."""
 
 import ipaddress
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal, get_args
@@ -269,6 +270,11 @@ class Gateway(Block):
         teams = ((f"gateway.teams.{name}", team) for name, team in self.teams.items())
         people = ((f"gateway.people.{name}", person) for name, person in self.people.items())
         return (("gateway.everyone", self.everyone), *teams, *people)
+
+    def names_of(self, workspace: str) -> frozenset[str]:
+        """What addresses call a workspace, as folders lead now. `workspace`: absolute and resolved."""
+        names = frozenset(name for name, folder in self.workspaces.items() if os.path.realpath(folder) == workspace)
+        return names or frozenset({DEFAULT_WORKSPACE})
 
 
 def gateway_faults(gateway: Gateway | None, origins: Mapping[str, str]) -> tuple[Fault, ...]:

@@ -153,6 +153,7 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         sandbox=values.sandbox,
         channels=tuple(values.channels),
         gateway=values.gateway,
+        called=frozenset() if values.gateway is None else values.gateway.names_of(commons.workspace),
         webhook=values.webhook,
         origins=MappingProxyType(dict(merged.origins)),
         sources=tuple(

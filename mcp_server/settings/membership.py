@@ -1,7 +1,6 @@
 """What the gateway's settings come to for one caller: teams, roles, and what they may use. Pure; asked anew whenever it matters."""
 
 import functools
-import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -12,7 +11,7 @@ from mcp_server.policy.derived import joined
 from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode
 from mcp_server.principal import API_KEYS, TokenPrincipal
 from mcp_server.settings.gateway import Gateway
-from mcp_server.settings.teams import DEFAULT_WORKSPACE, Grant, RoleHolders, TeamRoles, Who
+from mcp_server.settings.teams import Grant, RoleHolders, TeamRoles, Who
 from mcp_server.settings.values import Settings
 from mcp_server.settings.vocabulary import Role
 
@@ -98,9 +97,7 @@ def _serves(settings: Settings, whose: Membership) -> bool:
     """Are they let into this workspace now? What they began there stays, and does nothing."""
     if not whose.member or settings.gateway is None:
         return False
-    path = settings.commons.workspace
-    names = {name for name, folder in settings.gateway.workspaces.items() if os.path.realpath(folder) == path} or {DEFAULT_WORKSPACE}
-    return whose.workspaces is None or not names.isdisjoint(whose.workspaces)
+    return whose.workspaces is None or not settings.called.isdisjoint(whose.workspaces)
 
 
 def claims_heard(gateway: Gateway, claims: Mapping[str, Any]) -> dict[str, Any]:

@@ -117,6 +117,8 @@ class Settings:
     """Never None where it is among the channels."""
     gateway: Gateway | None
     """None: HTTP is for this machine's own programs."""
+    called: frozenset[str]
+    """What a gateway's settings call this workspace, as its folders led when they were read."""
     origins: Mapping[str, str]
     """Key, with dots, to `file:line` or flag, for single values that somebody set."""
     sources: tuple[SourceRead, ...]
