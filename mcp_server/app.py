@@ -35,6 +35,7 @@ from mcp_server.redaction import LONGEST_STRING, Redaction, secrets_of
 from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.deployment import Deployment, Limits, Told
 from mcp_server.sessions.desk import Desk
+from mcp_server.sessions.ended_elsewhere import EndedElsewhere
 from mcp_server.sessions.executor import Advance, Executor, InProcess
 from mcp_server.sessions.front import Caller
 from mcp_server.sessions.models.backends import Backends
@@ -213,6 +214,7 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     parts.deployment.telemetry.open_prompts(lambda: len(parts.supervisor.prompting.open_ones))
     group.start_soon(Watch(parts.deployment, parts.supervisor).run)
     group.start_soon(parts.promised.watch)
+    group.start_soon(EndedElsewhere(parts.deployment, parts.desk.book).run)
     group.start_soon(parts.looks.run)
     group.start_soon(Sealer(parts.deployment.store, parts.deployment.steady).run)
     group.start_soon(_tidying, parts)

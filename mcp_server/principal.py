@@ -40,6 +40,11 @@ class TokenPrincipal:
         return json.dumps([self.issuer, self.subject], separators=(",", ":"))[:-1] + ","
 
     @property
+    def names(self) -> tuple[str, str]:
+        """Under which it is meant: as this very program, or as whoever it acts for, by whatever program."""
+        return self.key, self.beginning
+
+    @property
     def is_machine(self) -> bool:
         """Does a program act for itself? Its issuer then names the program as the subject (RFC 9068, 2.2); or it has a key of this
         server's own, whose issuer is no address.

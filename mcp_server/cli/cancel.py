@@ -12,9 +12,8 @@ import click
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe
-from mcp_server.policy.verdicts import SessionId
-from mcp_server.records import FINAL, AuditEvent, RunRecord
-from mcp_server.sessions.events import ran
+from mcp_server.records import FINAL, RunRecord
+from mcp_server.sessions.ending import end_runs
 from mcp_server.sessions.forest import ALL_OF_THEM
 from mcp_server.sessions.wording import path_of, short
 from mcp_server.store.protocol import Store
@@ -38,7 +37,7 @@ def cancel(session_id: str) -> None:
     async def ended(store: Store) -> tuple[str, Sequence[RunRecord], Sequence[RunRecord]]:
         session = find_one(await store.sessions(ME, limit=ALL_OF_THEM), session_id, lambda s: s.id, "session", "remit sessions")
         chain = await store.chain(session.id)
-        asked = await ask_to_end(store, session.id)
+        asked = await end_runs(store, session.id, BY, at=time.time())
         return f"{path_of([one.agent for one in chain])} {short(session.id)}", asked, await _left(store, asked)
 
     name, asked, left = with_store(ended)
@@ -48,22 +47,6 @@ def cancel(session_id: str) -> None:
     click.echo(safe(f"{name}: {_runs(asked)} asked to end, {len(asked) - len(left)} ended so far"))
     for workspace in sorted({run.workspace for run in left}):
         click.echo(safe(f"no server has ended the rest yet; they end as soon as one runs for {workspace}"))
-
-
-async def ask_to_end(store: Store, top: SessionId) -> tuple[RunRecord, ...]:
-    """Ask every unfinished run from there down. Those that were asked before count as well."""
-    asked: list[RunRecord] = []
-    events: list[AuditEvent] = []
-    for run_id in await store.request_cancel_below(top, BY):
-        run = await store.run(run_id)
-        if run is None:
-            continue
-        asked.append(run)
-        if run.cancel_requested == BY:
-            path = tuple(one.agent for one in await store.chain(run.session_id))
-            events.append(ran(time.time(), run, path, f"asked to end by {BY}"))
-    await store.audit(events)
-    return tuple(asked)
 
 
 async def _left(store: Store, asked: Sequence[RunRecord]) -> tuple[RunRecord, ...]:

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Collection
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
+import anyio
 from mcp.server.lowlevel.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -14,10 +15,12 @@ from starlette.types import ASGIApp
 
 from mcp_server.gateway.access_log import AccessLog
 from mcp_server.gateway.challenges import metadata, metadata_paths
+from mcp_server.gateway.connections import Connections
 from mcp_server.gateway.door import Door, Hosts, Verifies
 from mcp_server.gateway.leaving import Leaving, UnderWay
 from mcp_server.gateway.proxies import behind
 from mcp_server.gateway.reception import Received, Reception
+from mcp_server.gateway.revoked import Standing
 from mcp_server.gateway.streams import LOOK
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
@@ -59,14 +62,9 @@ def gateway_app(
     """
     url = gateway.url or ""
     path = urlsplit(url).path
-    inner = server.streamable_http_app(
-        streamable_http_path=path,
-        max_request_body_size=gateway.limits.body_bytes,
-        session_idle_timeout=idle,
-        max_sessions=gateway.limits.sessions,
-        # Judged at the door, for every path alike.
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
-    )
+    inner = _inner(server, gateway, path, idle)
+
+    connections = Connections(inner, gateway.limits.sessions)
 
     async def described(_: Request) -> Response:
         return JSONResponse(dict(metadata(gateway)), headers=METADATA_HEADERS)
@@ -75,14 +73,29 @@ def gateway_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncGenerator[None]:
-        async with inner.router.lifespan_context(inner):
+        async with inner.router.lifespan_context(inner), anyio.create_task_group() as group:
+            group.start_soon(connections.run, reception.store)
             yield
+            group.cancel_scope.cancel()
 
     pages = [] if console is None or gateway.console_url is None else console_at(urlsplit(gateway.console_url).path, console)
-    door = Door(Received(UnderWay(inner, leaving), reception, path), gateway, authority, look=look)
+    standing = Standing(authority, reception.store)
+    door = Door(Received(UnderWay(connections, leaving), reception, path), gateway, standing, look=look)
     doors = [Route(place, door) for place in (path, path + "/{workspace}/{agent}")]
     app = Starlette(routes=[*told, *pages, *doors], lifespan=lifespan)
     return behind(AccessLog(Hosts(app, gateway), gateway, telemetry, tools), gateway.trusted_proxies)
+
+
+def _inner(server: Server[Line], gateway: Gateway, path: str, idle: float) -> Starlette:
+    """The SDK's own, for that path."""
+    return server.streamable_http_app(
+        streamable_http_path=path,
+        max_request_body_size=gateway.limits.body_bytes,
+        session_idle_timeout=idle,
+        max_sessions=gateway.limits.sessions,
+        # Judged at the door, for every path alike.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
 
 
 def console_at(path: str, console: ASGIApp) -> list[BaseRoute]:

@@ -97,6 +97,10 @@ class Belongings:
         """May they read what it did? An operator sees that it works, and not what it reads and writes."""
         return session.principal in self.read
 
+    def may_end(self, session: SessionRecord) -> bool:
+        """May they end it, or what runs in it? Who looks after others' sessions may; an auditor reads."""
+        return self.is_own(session.principal) or "operator" in self.roles_over(session.principal)
+
     async def roots(self) -> tuple[SessionRecord, ...]:
         """Sessions of their clients."""
         return tuple([one for key in self.keys for one in await self.store.sessions(key, roots=True)])

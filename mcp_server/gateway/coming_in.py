@@ -62,12 +62,16 @@ def console_of(
         now = settled()
         await store.keep_claims(principal.key, {} if now is None else claims_heard(now, claims), issued_at=float(claims["iat"]))
 
+    async def revoked_at(principal: TokenPrincipal) -> float:
+        return await store.revoked_at(principal.names) or 0.0
+
     entrance = SignIn(
         names=Names(url=url),
         oidc=signs_in_of(gateway, fetcher, authority, steady),
         keys=keys,
         may_come=may_come,
         heard=heard,
+        revoked_at=revoked_at,
         clock=clock,
     )
     return team_console(entrance, store, rulebook, several=len(gateway.issuers) > 1, home=home, clock=clock)

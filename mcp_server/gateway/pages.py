@@ -24,7 +24,7 @@ from mcp_server.gateway.frame import turned_away
 from mcp_server.gateway.html import el
 from mcp_server.gateway.inbox import Inbox, inbox_page, prompt_page
 from mcp_server.gateway.rulings import revoke, rulings_page
-from mcp_server.gateway.sessions import session_page, sessions_page
+from mcp_server.gateway.sessions import end, session_page, sessions_page
 from mcp_server.gateway.visits import Visit
 from mcp_server.store.protocol import Store
 
@@ -67,6 +67,7 @@ class Pages:
             Route("/prompts/{prompt_id}", self._writing(self.answer), methods=["POST"]),
             Route("/sessions", self._reading(self.show_sessions)),
             Route("/sessions/{session_id}", self._reading(self.show_session)),
+            Route("/sessions/{session_id}/end", self._writing(self.end), methods=["POST"]),
             Route("/rulings", self._reading(self.show_rulings)),
             Route("/rulings/{ruling_id}", self._writing(self.revoke), methods=["POST"]),
             Route("/agents", self._reading(self.show_agents)),
@@ -121,14 +122,27 @@ class Pages:
 
     async def show_session(self, request: Request, visit: Visit) -> Response:
         """One transcript."""
-        mine = await self.whose(visit)
-        session_id = request.path_params["session_id"]
-        body = await session_page(mine, self.entrance.door, session_id, explained=self.rules is not None)
+        return await self._session_page(request.path_params["session_id"], visit)
+
+    async def _session_page(self, session_id: str, visit: Visit, *, note: str = "", status: int = 200) -> Response:
+        mine, door = await self.whose(visit), self.entrance.door
+        body = await session_page(mine, door, session_id, explained=self.rules is not None, form_key=visit.form_key, note=note)
         if body is None:
             return self.entrance.frame(visit).page("No such session", "sessions", el("h1", None, "No such session"), status=404)
         if (session := await mine.session(session_id)) is not None:
             await mine.tell(self.clock(), "a session of somebody else", others=(session.principal,), ref=session_id)
-        return self.entrance.frame(visit).page("Session", "sessions", *body)
+        return self.entrance.frame(visit).page("Session", "sessions", *body, status=status)
+
+    async def end(self, request: Request, visit: Visit, sent: Sent) -> Response:
+        """End a run or a session; the browser is led to what has become of it."""
+        mine, session_id = await self.whose(visit), request.path_params["session_id"]
+        session = await mine.session(session_id)
+        if session is not None and not mine.may_end(session):
+            return await self._session_page(session_id, visit, note="It is not yours to end.", status=403)
+        wrong = "" if session is None else await end(mine, session, next(iter(sent.get("what", ())), ""), now=self.clock())
+        if session is None or wrong:
+            return await self._session_page(session_id, visit, note=wrong, status=409)
+        return RedirectResponse(f"/{self.entrance.door}/sessions/{session_id}", 303)
 
     async def show_rulings(self, _request: Request, visit: Visit) -> Response:
         """What stands."""

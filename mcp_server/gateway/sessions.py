@@ -7,7 +7,8 @@ from mcp_server.gateway.belongings import Belongings
 from mcp_server.gateway.cards import agents, moment
 from mcp_server.gateway.html import Child, Html, el, join, lined, said
 from mcp_server.policy.values import CallId, ToolCall
-from mcp_server.records import CallEnded, CallStarted, Compacted, ModelTurn, SessionRecord, StoredEntry, TaskGiven
+from mcp_server.records import FINAL, CallEnded, CallStarted, Compacted, ModelTurn, SessionRecord, StoredEntry, TaskGiven
+from mcp_server.sessions.ending import end_runs, end_session
 from mcp_server.sessions.forest import Forest, Listed, began, ended, read_forest
 from mcp_server.sessions.plain_entries import text_of
 from mcp_server.sessions.story import Story, beside, story_of, used, verdicts
@@ -77,14 +78,25 @@ def _about(one: Listed, door: str, mine: Belongings, whose: str) -> Iterator[Chi
         )
 
 
-async def session_page(mine: Belongings, door: str, session_id: str, *, explained: bool) -> list[Child] | None:
-    """The body of one session's page. None: there is no such session that this person may see. `explained`: there is a page of rules."""
+async def session_page(
+    mine: Belongings, door: str, session_id: str, *, explained: bool, form_key: str = "", note: str = ""
+) -> list[Child] | None:
+    """The body of one session's page. None: there is no such session that this person may see.
+
+    Args:
+        mine: What they may see and do.
+        door: What every path begins with.
+        session_id: Which session.
+        explained: There is a page of rules.
+        form_key: Of the visit, for forms that end something.
+        note: What has become of such a form.
+    """
     session = await mine.session(session_id)
     if session is None:
         return None
     whose = mine.named(session.principal)
     if not mine.reads(session):
-        return await _outline(mine, session, door, whose)
+        return await _outline(mine, session, door, whose, ends=await _ends(mine, session, door, form_key, note))
     story = await story_of(mine.store, session)
     children = await mine.store.children(session.id)
     left = len(story.entries) - MOST_ENTRIES
@@ -94,6 +106,7 @@ async def session_page(mine: Belongings, door: str, session_id: str, *, explaine
         el("p", None, el("a", {"href": f"/{door}/agents?session={session.id}"}, "What it may do")) if explained else None,
         el("p", None, said(session.title)) if session.title else None,
         el("p", None, el("span", {"class": "state"}, story.listed.state), *_usage(story)),
+        *await _ends(mine, session, door, form_key, note),
         *(el("p", None, "sent ", el("a", {"href": f"/{door}/sessions/{one.id}"}, said(one.agent))) for one in children),
         el("p", {"class": "note"}, f"{left} earlier entries are not shown.") if left > 0 else None,
         *(_entry(story, stored) for stored in story.entries[-MOST_ENTRIES:]),
@@ -102,7 +115,41 @@ async def session_page(mine: Belongings, door: str, session_id: str, *, explaine
     ]
 
 
-async def _outline(mine: Belongings, session: SessionRecord, door: str, whose: str) -> list[Child]:
+async def _ends(mine: Belongings, session: SessionRecord, door: str, form_key: str, note: str) -> list[Child]:
+    """What came of ending it, and the forms that end what goes on, for whoever may."""
+    told: list[Child] = [el("p", {"class": "note", "role": "status"}, note)] if note else []
+    if not mine.may_end(session):
+        return told
+    run = await mine.store.latest_run(session.id)
+    if run is not None and run.state not in FINAL:
+        told.append(_end_form(door, session, form_key, "run", "End this run and all below it"))
+    if session.parent_id is None and session.ended_at is None:
+        told.append(_end_form(door, session, form_key, "session", "End this session and all of its runs"))
+    return told
+
+
+def _end_form(door: str, session: SessionRecord, form_key: str, what: str, label: str) -> Html:
+    return el(
+        "form",
+        {"method": "post", "action": f"/{door}/sessions/{session.id}/end"},
+        el("input", {"type": "hidden", "name": "key", "value": form_key}),
+        el("button", {"type": "submit", "class": "deny", "name": "what", "value": what}, label),
+    )
+
+
+async def end(mine: Belongings, session: SessionRecord, what: str, *, now: float) -> str:
+    """End a run or a session, as the form asks. What was wrong with that; empty: it was asked to end."""
+    own = mine.is_own(session.principal)
+    by = "the person, in the console" if own else "an operator, in the console"
+    if what == "session" and session.parent_id is None and session.ended_at is None:
+        await end_session(mine.store, session, by, at=now, ruled_by=mine.by)
+        return ""
+    if what == "run" and await end_runs(mine.store, session.id, by, at=now, ruled_by=mine.by):
+        return ""
+    return "Nothing of it goes on any more; nothing was changed."
+
+
+async def _outline(mine: Belongings, session: SessionRecord, door: str, whose: str, *, ends: list[Child]) -> list[Child]:
     """That a session works, how far it is and what it has used: nothing of what it reads and writes."""
     chain, run = await mine.store.chain(session.id), await mine.store.latest_run(session.id)
     state = ("open" if session.ended_at is None else "ended") if run is None else run.state.value
@@ -111,6 +158,7 @@ async def _outline(mine: Belongings, session: SessionRecord, door: str, whose: s
         el("h1", None, agents([one.agent for one in chain])),
         el("p", {"class": "when"}, session.id, " · ", said(session.workspace), " · ", said(whose)),
         el("p", None, el("span", {"class": "state"}, state), f" · {used(run.usage)}" if run is not None else None),
+        *ends,
         *(el("p", None, "sent ", el("a", {"href": f"/{door}/sessions/{one.id}"}, said(one.agent))) for one in children),
         el("p", {"class": "note"}, "You see that it works, and not what it reads and writes."),
     ]

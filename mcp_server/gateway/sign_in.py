@@ -90,6 +90,8 @@ class SignIn:
     """Has somebody any part in this gateway? Asked at every request: settings may have changed."""
     heard: Callable[[TokenPrincipal, Mapping[str, Any]], Awaitable[None]]
     """Told what an ID token says of somebody."""
+    revoked_at: Callable[[TokenPrincipal], Awaitable[float]]
+    """Until when everything of somebody's was revoked, visits too. Asked at every request; 0: never."""
     rooms: tuple[tuple[str, str], ...] = TEAM_ROOMS
     clock: Callable[[], float]
     visits: Visits = field(init=False)
@@ -113,11 +115,17 @@ class SignIn:
         found = self.visits.visit(cookie, renews=renews)
         if found is None:
             return None
-        stands = not found.api_key or await self.keys.counts(found.api_key)
-        if not stands or not isinstance(found.principal, TokenPrincipal) or not await self.may_come(found.principal):
+        if not await self._stands(found):
             self.visits.leave(cookie)
             return None
         return found
+
+    async def _stands(self, visit: Visit) -> bool:
+        """Does it count still: by its key, by the settings, and by what was revoked since?"""
+        who = visit.principal
+        if not isinstance(who, TokenPrincipal) or (visit.api_key and not await self.keys.counts(visit.api_key)):
+            return False
+        return await self.may_come(who) and await self.revoked_at(who) < visit.began_at
 
     def stranger(self, request: Request) -> Response:
         query = f"?{request.url.query}" if request.url.query else ""

@@ -45,7 +45,7 @@ class Line:
         self._caller: Caller | None = None
 
     async def root(self, caller: Caller) -> SessionRecord:
-        """The connection's root session, opened at the first call.
+        """The connection's root session, opened at the first call, and anew where somebody has ended it.
 
         Raises:
             OtherAddress: The connection was made at another address, for another workspace or agent.
@@ -54,8 +54,8 @@ class Line:
             if self._caller not in (None, caller):
                 raise OtherAddress
             self._caller, root = caller, self._root
-            if root is None:
-                with anyio.fail_after(self._timing.begin, shield=True):
+            with anyio.fail_after(self._timing.begin, shield=True):
+                if root is None or await self._front.ended(root.id):
                     self._root = root = await self._front.open_root(caller, shared=False)
             return root
 

@@ -54,6 +54,24 @@ class CallBook:
         for call in [call for call in self._calls.values() if call.root.id == root_id and not call.promised]:
             self._drop(call)
 
+    @property
+    def roots(self) -> frozenset[SessionId]:
+        """Those whose calls are here."""
+        return frozenset(call.root.id for call in self._calls.values())
+
+    def end(self, root_id: SessionId, fault: RemitError) -> None:
+        """A root was ended by somebody: whoever waits for its calls is told, and nobody finds them again. Promised ones are cancelled where
+        they are kept.
+        """
+        for call in [call for call in self._calls.values() if call.root.id == root_id and not call.promised and call.fault is None]:
+            call.fault = fault
+            self._supervisor.wakeups.forget(call.call.id)
+            if call.scope is not None:
+                call.scope.cancel()
+            if call.attached == 0:
+                self.forget(call)
+            self._supervisor.wakeups.ring(call.call.id)
+
     def find(self, root: SessionRecord, call_id: CallId) -> ClientCall:
         """The caller's call.
 
@@ -86,6 +104,8 @@ class CallBook:
     async def _kept(self, root: SessionRecord, call_id: str) -> ClientCall | None:
         """A call that was written down, under whichever of the caller's roots: after a restart the connection has another one."""
         for owner in await self._roots.of_caller(root):
+            if await self._roots.ended_by(owner.id):
+                continue
             kept = await kept_call(self._deployment.store, owner.id, call_id)
             if kept is not None:
                 found = restored(owner, kept)
@@ -137,7 +157,7 @@ class CallBook:
         call.scope = None
         if not taken:
             pass  # another process has it, or it is over; whoever keeps it looks again
-        elif call.parked is not None and call.ended is None:
+        elif call.parked is not None and call.ended is None and call.fault is None:
             await self._rest(call)
         elif call.ended is None and call.fault is None and call.call.id in self._calls:
             self.go_on(call)  # laid aside, and asked for again before it had stopped

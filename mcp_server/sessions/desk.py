@@ -70,6 +70,9 @@ class Desk:
         if root is not None and root.ended_at is None:
             await self._roots.end(root)
 
+    async def ended(self, root_id: SessionId) -> bool:
+        return bool(await self._roots.ended_by(root_id))
+
     async def _withdraw_unshown(self, root_id: SessionId) -> None:
         """Of the root's own calls: nobody comes back for them any more, but by a handle. One that was shown may be answered by a retry."""
         prompting = self._supervisor.prompting

@@ -109,6 +109,10 @@ class Front(Protocol):
         """The connection of a root that is not shared has ended. Its children go on."""
         ...
 
+    async def ended(self, root_id: SessionId) -> bool:
+        """Was a root ended by somebody while its connection goes on? It then needs another."""
+        ...
+
     async def begin(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> CallId:
         """Start a call, or rejoin one of the same caller, tool and arguments that no request is attached to."""
         ...

@@ -14,6 +14,9 @@ from mcp_server.store.ids import mint
 MOST = 1000
 """Roots of one caller that are looked through: some years of a client that connects every day."""
 
+ENDED_BY = "ended_by"
+"""The state key of a root that somebody ended, in place of its connection: who. See `ending`."""
+
 USED = "used"
 """The state key under which a shared root notes when it was last used."""
 
@@ -104,6 +107,10 @@ class Roots:
         now = self._deployment.clock()
         await self._deployment.store.update_session(replace(root, ended_at=now))
         await self._deployment.store.audit((events.rooted(now, root, "ended"),))
+
+    async def ended_by(self, root_id: SessionId) -> str:
+        """Who ended it in place of its connection; empty: nobody."""
+        return await self._deployment.store.state(root_id, ENDED_BY) or ""
 
     async def of_caller(self, root: SessionRecord) -> tuple[SessionRecord, ...]:
         """Every root of the same caller, this one first."""

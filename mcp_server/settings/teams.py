@@ -61,7 +61,7 @@ class RoleHolders(Block):
         None, "Who may use the gateway at all; absent: whoever's token counts.", example=[{"claims": {"groups": "staff"}}]
     )
     approver: list[Who] = key([], "Who answers what rules give to an approver.", example=[{"claims": {"groups": "leads"}}])
-    operator: list[Who] = key([], "Who sees everybody's sessions, and how far they are.", example=[{"subject": "carol"}])
+    operator: list[Who] = key([], "Who sees everybody's sessions, how far they are, and may end them.", example=[{"subject": "carol"}])
     auditor: list[Who] = key([], "Who reads everybody's audit, sessions, prompts and rulings.", example=[{"claims": {"groups": "audit"}}])
 
 
@@ -69,7 +69,7 @@ class TeamRoles(Block):
     """Who holds which role over what a team's people do, and over nothing else."""
 
     approver: list[Who] = key([], "Who answers what rules give to an approver.", example=[{"subject": "dora"}])
-    operator: list[Who] = key([], "Who sees the team's sessions, and how far they are.", example=[{"subject": "dora"}])
+    operator: list[Who] = key([], "Who sees the team's sessions, how far they are, and may end them.", example=[{"subject": "dora"}])
     auditor: list[Who] = key([], "Who reads the team's audit, sessions, prompts and rulings.", example=[{"subject": "dora"}])
 
 

@@ -8,10 +8,11 @@ from mcp_server.store.connection import Database
 from mcp_server.store.credential_rows import SqliteCredentials
 from mcp_server.store.people_rows import SqlitePeople
 from mcp_server.store.promised_rows import SqlitePromised
+from mcp_server.store.revoked_rows import SqliteRevocations
 
 
-class SqliteParts(SqliteAudit, SqliteApiKeys, SqliteCredentials, SqlitePeople, SqlitePromised):
-    """Promised calls, keys, credentials, claims and the audit, on one connection."""
+class SqliteParts(SqliteAudit, SqliteApiKeys, SqliteCredentials, SqlitePeople, SqliteRevocations, SqlitePromised):
+    """Promised calls, keys, credentials, claims, what was revoked, and the audit, on one connection."""
 
     def __init__(self, database: Database, secrets: Sequence[str] = ()) -> None:
         SqliteAudit.__init__(self, database, secrets)

@@ -29,6 +29,7 @@ from mcp_server.store.credentials import Credentials
 from mcp_server.store.people import People
 from mcp_server.store.promised import PromisedCalls
 from mcp_server.store.proof import Proof
+from mcp_server.store.revoked import Revocations
 from mcp_server.store.spent import Spent
 
 LONGEST_LEASE = 300.0
@@ -61,7 +62,7 @@ class Kept:
     """When anything of it was last written to the audit."""
 
 
-class Store(PromisedCalls, ApiKeys, Credentials, People, Protocol):
+class Store(PromisedCalls, ApiKeys, Credentials, People, Revocations, Protocol):
     """Sessions, runs, transcripts, prompts, rulings, promised calls, keys, credentials, claims, audit, and small per-session state."""
 
     # sessions

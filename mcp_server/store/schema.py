@@ -219,6 +219,15 @@ _CREDENTIALS: Migration = (
     )""",
 )
 
+_REVOKED: Migration = (
+    """CREATE TABLE revoked (
+        seq INTEGER PRIMARY KEY AUTOINCREMENT,
+        name TEXT NOT NULL,
+        at REAL NOT NULL
+    )""",
+    "CREATE INDEX revoked_by_name ON revoked (name, at)",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     (*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT),
     _LIVES,
@@ -228,4 +237,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _API_KEYS,
     _PEOPLE,
     _CREDENTIALS,
+    _REVOKED,
 )

@@ -104,6 +104,11 @@ class Background:
                 self._group = None
                 group.cancel_scope.cancel()
 
+    @property
+    def owners(self) -> frozenset[SessionId]:
+        """Sessions that have any here."""
+        return frozenset(line.order.session_id for line in self._lines.values())
+
     async def start(self, order: Order) -> Line:
         """Start it. It runs when this returns.
 

@@ -110,6 +110,14 @@ async def test_nothing_of_somebody_else_is_seen_or_changed_and_their_ids_are_lik
         assert [(one.status_code, one.text) for one in answers] == [(404, answers[0].text)] * 2
         revoked = [await browser.post(f"rulings/{one}", {"key": key}) for one in (theirs.ruling, mint("rul"))]
         assert [(one.status_code, one.text) for one in revoked] == [(409, revoked[0].text)] * 2
+        for what in ("run", "session"):
+            ends = [
+                await browser.post(f"sessions/{one}/end", {"key": key, "what": what}) for one in (theirs.prompt.session_id, mint("ses"))
+            ]
+            assert [(one.status_code, one.text) for one in ends] == [(404, ends[0].text)] * 2
+        their = await served.store.session(theirs.prompt.session_id, other.key)
+        assert their is not None
+        assert their.ended_at is None
         assert await state_of(served.store, theirs.prompt) is PromptState.OPEN
         assert [one.id for one in await served.store.rulings(principal=other.key, standing_at=time.time())] == [theirs.ruling]
 

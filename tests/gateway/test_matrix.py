@@ -460,7 +460,7 @@ async def test_every_tool_and_method_that_names_something_kept_has_a_row(era: Er
     assert sorted(served - named - NO_IDS) == []
 
 
-CONSOLE = {"/static/{name}", "/prompts/{prompt_id}", "/sessions/{session_id}", "/rulings/{ruling_id}"}
+CONSOLE = {"/static/{name}", "/prompts/{prompt_id}", "/sessions/{session_id}", "/sessions/{session_id}/end", "/rulings/{ruling_id}"}
 """Pages whose address names something; `test_belongings.py` tries each of them, and the query of the others, with ids of everybody's."""
 
 

@@ -14,6 +14,7 @@ from tests.cli.kept import APPROVAL, AT, Kept
 from tests.gateway.browsing import words_of
 from tests.gateway.conftest import put
 from tests.gateway.teamed import Team, Window, teamed
+from tests.store.samples import a_run
 
 ROLES: dict[str, Any] = {
     "approver": [{"claims": {"groups": "leads"}}],
@@ -138,6 +139,38 @@ async def test_an_operator_sees_who_works_and_not_at_what(kept: Kept) -> None:
         assert (await olga.get(things.pages[0])).status_code == 404
         assert things.prompt.id not in (await olga.get("audit")).text
         assert "look" in {event.kind for event in await team.audit()}
+
+
+async def test_an_operator_ends_a_run_and_a_session_and_nobody_does_by_another_role(kept: Kept) -> None:
+    async with teamed(kept.folder, roles=ROLES) as team:
+        things, store = await working(team, kept), team.store
+        session = await store.session(things.session, things.prompt.principal)
+        assert session is not None
+        run = a_run(session, mint("run"))
+        await store.add_run(run, [])
+        page, end = things.pages[1], f"{things.pages[1]}/end"
+        carol, bob, olga = [
+            await team.window_of(name, groups=[group]) for name, group in (("carol", "audit"), ("bob", "leads"), ("olga", ""))
+        ]
+        assert "End this" not in (await carol.get(page)).text
+        for window, status in ((carol, 403), (bob, 404)):
+            for what in ("run", "session"):
+                assert (await window.post(end, {"key": await window.form_key(), "what": what})).status_code == status
+        assert (await olga.post(end, {"key": "made up", "what": "session"})).status_code == 403
+        assert (await store.run(run.id), (await now(team, things.prompt)).state) == (run, PromptState.OPEN)
+        by, key = TokenPrincipal(issuer=team.issuer.url, subject="olga", client="remit-console").key, await olga.form_key()
+        assert "End this run and all below it" in (await olga.get(page)).text
+        assert (await olga.post(end, {"key": key, "what": "run"})).status_code == 303
+        asked = await store.run(run.id)
+        assert asked is not None
+        assert asked.cancel_requested == "an operator, in the console"
+        assert (await olga.post(end, {"key": key, "what": "session"})).status_code == 303
+        over = await store.session(things.session, things.prompt.principal)
+        assert over is not None
+        assert (over.ended_at is not None, (await now(team, things.prompt)).state) == (True, PromptState.WITHDRAWN)
+        told = [event.outcome for event in await team.audit() if event.ruled_by == by and event.kind in ("run", "session")]
+        assert set(told) == {"asked to end by an operator, in the console", "ended by an operator, in the console"}
+        assert (await olga.post(end, {"key": key, "what": "session"})).status_code == 409
 
 
 async def test_a_member_sees_nothing_of_others_and_their_ids_are_like_unknown_ones(kept: Kept) -> None:

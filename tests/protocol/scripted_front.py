@@ -116,6 +116,9 @@ class ScriptedFront:
             )
         return self.roots[root_id]
 
+    async def ended(self, root_id: SessionId) -> bool:
+        return False
+
     async def leave_root(self, root_id: SessionId) -> None:
         self.left.append(root_id)
         self._change()

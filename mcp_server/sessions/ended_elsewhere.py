@@ -1,0 +1,51 @@
+"""Sees that somebody ended a root session that this process serves: its client's calls end with it, and its lines in the background."""
+
+import anyio
+import structlog
+
+from mcp_server.errors import StoreError, ToolFailure
+from mcp_server.sessions.callbook import CallBook
+from mcp_server.sessions.deployment import Deployment
+from mcp_server.sessions.roots import Roots
+
+log = structlog.get_logger(__name__)
+
+POLL = 0.2
+"""Seconds between two looks at the store's change number, as for runs."""
+
+
+class SessionEnded(ToolFailure):
+    """Somebody ended the session while its call went on."""
+
+    def __init__(self, by: str) -> None:
+        super().__init__(f"this session was ended by {by}; what it did is over, and the next call begins another")
+
+
+class EndedElsewhere:
+    """Polls one store for one server's calls."""
+
+    def __init__(self, deployment: Deployment, book: CallBook) -> None:
+        self._deployment = deployment
+        self._book = book
+        self._roots = Roots(deployment)
+        self._seen = -1
+
+    async def run(self) -> None:
+        """Until cancelled. A store that cannot be read is logged and looked at again."""
+        while True:
+            await anyio.sleep(POLL)
+            try:
+                await self._look()
+            except StoreError as error:
+                log.error("the store cannot be read", error=str(error))
+
+    async def _look(self) -> None:
+        changed = await self._deployment.store.changed_elsewhere()
+        if changed == self._seen:
+            return
+        for root_id in self._book.roots | self._deployment.background.owners:
+            by = await self._roots.ended_by(root_id)
+            if by:
+                self._book.end(root_id, SessionEnded(by))
+                self._deployment.background.end(root_id)
+        self._seen = changed
