@@ -12,6 +12,7 @@
     │   └── ScriptFault
     ├── AnswerAwaited        run: no failure; the client's own model is asked, and the run rests until it has answered
     ├── PersonAwaited        run: no failure; a person is asked whether it may go on, and it rests until they have answered
+    ├── NoPlace              run: it may not begin, as many as may go on at once do
     └── StoreError           operator: what was to be stored is not
         ├── StoreLocked
         ├── StoreDamaged
@@ -100,6 +101,15 @@ class PersonAwaited(RemitError):
     def __init__(self, prompt_id: str) -> None:
         super().__init__("a person has not answered yet")
         self.prompt_id = prompt_id
+
+
+class NoPlace(RemitError):
+    """A run that was to begin finds no place at an account: so many as may count there do. Nothing was written."""
+
+    def __init__(self, account: str, taken: int) -> None:
+        super().__init__(f"{taken} runs go on at once already; wait for one to end")
+        self.account = account
+        self.taken = taken
 
 
 class StoreError(RemitError):

@@ -18,6 +18,7 @@ from mcp_server.gateway.challenges import metadata, metadata_paths
 from mcp_server.gateway.connections import Connections
 from mcp_server.gateway.door import Door, Hosts, Verifies
 from mcp_server.gateway.leaving import Leaving, UnderWay
+from mcp_server.gateway.pacing import Paced
 from mcp_server.gateway.proxies import behind
 from mcp_server.gateway.reception import Received, Reception
 from mcp_server.gateway.revoked import Standing
@@ -80,7 +81,7 @@ def gateway_app(
 
     pages = [] if console is None or gateway.console_url is None else console_at(urlsplit(gateway.console_url).path, console)
     standing = Standing(authority, reception.store)
-    door = Door(Received(UnderWay(connections, leaving), reception, path), gateway, standing, look=look)
+    door = Door(Received(Paced(UnderWay(connections, leaving), telemetry), reception, path), gateway, standing, look=look)
     doors = [Route(place, door) for place in (path, path + "/{workspace}/{agent}")]
     app = Starlette(routes=[*told, *pages, *doors], lifespan=lifespan)
     return behind(AccessLog(Hosts(app, gateway), gateway, telemetry, tools), gateway.trusted_proxies)

@@ -1,4 +1,4 @@
-"""Budgets: what a session, and what a whole tree, may use up before a person is asked whether it may go on.
+"""Budgets: what a session, and what a whole tree, may use up before a person is asked whether it may go on; and the end of the day's use.
 
 Looked at before each model turn. Nothing of it is kept but the prompts themselves: what was extended is read from their answers, so a
 restart forgets nothing, and a tree's runs, in whichever process, stand before one and the same prompt.
@@ -12,6 +12,7 @@ from mcp_server.errors import PersonAwaited, StoreError
 from mcp_server.policy.chain import authority
 from mcp_server.policy.values import Mode
 from mcp_server.records import BudgetSubject, Choice, Prompt, PromptId, PromptState, Resource, RunRecord, SessionRecord
+from mcp_server.sessions.allowance import used_up
 from mcp_server.sessions.deployment import Budget, Deployment
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.standing import standing_of
@@ -52,6 +53,9 @@ class Budgets:
         Raises:
             PersonAwaited: The person is asked.
         """
+        today = await used_up(self._deployment, session.principal)
+        if today is not None:
+            return today  # nobody extends what a gateway gives: no one is asked
         for bound in await self._reached(session):
             words = await self._beyond(bound, session, run)
             if words is not None:

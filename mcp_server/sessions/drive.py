@@ -117,7 +117,9 @@ class Drive:
         self._hold.run = replace(self._hold.run, usage=self._hold.run.usage + turn.usage)
         noted = answered(turn)
         happened = self._noted(noted) if noted else ()
-        await self._hold.save(RunState.RUNNING, entries=(turn,), happened=happened, synced=False)  # no call is made before a synced write
+        await self._hold.save(
+            RunState.RUNNING, entries=(turn,), happened=happened, used=turn.usage, synced=False
+        )  # no call is made before a synced write
         return True
 
     async def _shortened(self, entries: Sequence[StoredEntry]) -> bool:
@@ -127,7 +129,7 @@ class Drive:
             return False
         self._hold.run = replace(self._hold.run, usage=self._hold.run.usage + compacted.usage)
         words = f"the model's view of the transcript was condensed up to entry {compacted.through} by {compacted.model}"
-        await self._hold.save(RunState.RUNNING, entries=(compacted,), happened=self._noted(words))
+        await self._hold.save(RunState.RUNNING, entries=(compacted,), happened=self._noted(words), used=compacted.usage)
         return True
 
     def _noted(self, words: str) -> tuple[AuditEvent, ...]:

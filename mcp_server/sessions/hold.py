@@ -19,7 +19,9 @@ from mcp_server.records import (
     RunRecord,
     RunState,
     SessionRecord,
+    Usage,
 )
+from mcp_server.sessions.allowance import charge_of
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.events import ending_words, ran, reason_of
 from mcp_server.sessions.pulse import Pulse
@@ -152,15 +154,19 @@ class Hold:
         entries: Sequence[Entry] = (),
         happened: Sequence[AuditEvent] = (),
         waits_for: tuple[str, ...] = (),
+        used: Usage | None = None,
         synced: bool = True,
     ) -> None:
-        """Write its state down, with what has happened. `synced` False: for what is done again where a loss of power takes it.
+        """Write its state down, with what has happened. `used`: by a turn just now, for the day's count. `synced` False: for what is done
+        again where a loss of power takes it.
 
         Raises:
             LeaseLost: Another process has it now.
         """
+        charge = None if used is None else await charge_of(self._deployment, self.session.principal, used)
         now, worked = self._deployment.clock(), self.worked
         self._counted_at = self._deployment.steady()
         self.run = replace(self.run, state=check(self.run.state, state), reason=reason, updated_at=now, worked=worked, waits_for=waits_for)
-        if not await self._deployment.store.save_run(self.run, self._lease, entries=entries, events=happened, now=now, synced=synced):
+        store = self._deployment.store
+        if not await store.save_run(self.run, self._lease, entries=entries, events=happened, charge=charge, now=now, synced=synced):
             raise LeaseLost("the run was not written")  # without `uses` only a lost lease can say no

@@ -1,4 +1,7 @@
-"""How long what has ended is kept: whole trees go, by age and by size, and never what goes on or is open. The audit goes by its own age."""
+"""How long what has ended is kept: whole trees go, by age and by size, and never what goes on or is open. The audit goes by its own age.
+
+What was used in a day (`store.ledger`) goes by the same age; the day that goes on never does.
+"""
 
 import shutil
 from collections.abc import Sequence
@@ -8,6 +11,7 @@ from pathlib import Path
 from anyio import to_thread
 
 from mcp_server.policy.verdicts import SessionId
+from mcp_server.store.ledger import day_of
 from mcp_server.store.protocol import Store
 
 DAY = 86400.0
@@ -53,6 +57,7 @@ async def prune(store: Store, outputs: Path, keeping: Keeping, *, now: float) ->
     if keeping.days:
         for tree in await store.silent_trees(before=now - max(keeping.days * DAY, YOUNGEST)):
             pruned += await _forget(store, outputs, tree.root_id)
+        await store.drop_use(before=day_of(now - keeping.days * DAY))
     if keeping.megabytes:
         for tree in await store.silent_trees(before=now - YOUNGEST):
             if await store.used_bytes() <= keeping.megabytes * 1_000_000:

@@ -8,6 +8,7 @@ import structlog
 from mcp_server.errors import ModelError, ModelNotConfigured
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import ModelTurn, RunId, SessionRecord, StoredEntry, TaskGiven
+from mcp_server.sessions.allowance import charge_of, used_up
 from mcp_server.sessions.book import Job
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.models.base import TurnRequest
@@ -23,10 +24,16 @@ TITLE = 80
 
 
 async def small_job(deployment: Deployment, job: Job, session: SessionRecord, text: str, trace: str = "") -> str | None:
-    """What the job's agent says of the text. None: there is no such agent, no model, or it failed."""
+    """What the job's agent says of the text. None: there is no such agent, no model, it failed, or the day's use is over."""
+    if await used_up(deployment, session.principal) is not None:
+        return None
     try:
         with anyio.move_on_after(BOUND):
-            return (await job_turn(deployment, job, session, text[:LONGEST], trace=trace)).text.strip() or None
+            turn = await job_turn(deployment, job, session, text[:LONGEST], trace=trace)
+            charge = await charge_of(deployment, session.principal, turn.usage)
+            if charge is not None:
+                await deployment.store.charge(charge, at=deployment.clock())
+            return turn.text.strip() or None
     except ModelError as error:
         log.info("a small job was not done", job=job, error=str(error))
     return None

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mcp_server.agents.definition import AgentDefinition
-from mcp_server.errors import NoSuchHandle, ToolFailure
+from mcp_server.errors import NoPlace, NoSuchHandle, ToolFailure
 from mcp_server.policy.values import Action, ToolCall
 from mcp_server.records import (
     FINAL,
@@ -16,6 +16,7 @@ from mcp_server.records import (
     TaskGiven,
 )
 from mcp_server.sessions import events
+from mcp_server.sessions.allowance import Account, admitted, crowded, places_of
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import child_ids
 from mcp_server.sessions.lookups import child_of
@@ -97,16 +98,20 @@ async def start_child(deployment: Deployment, standing: Standing, call: ToolCall
     """Store a child session with its first run.
 
     Raises:
-        ToolFailure: A limit of the tree is reached.
+        ToolFailure: A limit of the tree, or one of the gateway, is reached.
     """
     caller = standing.session
-    await _within_limits(deployment, standing)
+    accounts = await _within_limits(deployment, standing)
     now = deployment.clock()
     session = child_record(standing, call, errand, now)
     run_id = child_ids(caller.id, call)[1]
     run = _run_of(session, run_id, errand, now)
     path = (*standing.path, session.agent)
-    await deployment.store.add_child(session, run, (TaskGiven(text=errand.prompt),), (events.ran(now, run, path, "started"),))
+    given, told = (TaskGiven(text=errand.prompt),), (events.ran(now, run, path, "started"),)
+    try:
+        await deployment.store.add_child(session, run, given, told, places_of(accounts))
+    except NoPlace as full:
+        raise crowded(deployment, accounts, full) from full
     await _hand_down(deployment, session, path, errand.inherited)
     return run_id
 
@@ -151,17 +156,21 @@ async def resume_child(deployment: Deployment, standing: Standing, call: ToolCal
 
     Raises:
         NoSuchHandle: It is not the caller's.
-        ToolFailure: It still runs, is another agent's, or a limit of the tree is reached.
+        ToolFailure: It still runs, is another agent's, or a limit of the tree or one of the gateway is reached.
     """
     session = await resumable(deployment, standing, task_id, errand)
-    await _within_limits(deployment, standing)
+    accounts = await _within_limits(deployment, standing)
     now = deployment.clock()
     caller = standing.session
     moved = replace(session, parent_id=caller.id, root_id=caller.root_id, depth=caller.depth + 1, narrowed=errand.narrowed, ended_at=None)
     run = _run_of(moved, child_ids(caller.id, call)[1], errand, now)
     path = (*standing.path, session.agent)
     told = (events.ran(now, run, path, "resumed"),)
-    if not await deployment.store.resume_child(moved, run, (TaskGiven(text=errand.prompt),), told):
+    try:
+        resumed = await deployment.store.resume_child(moved, run, (TaskGiven(text=errand.prompt),), told, places_of(accounts))
+    except NoPlace as full:
+        raise crowded(deployment, accounts, full) from full
+    if not resumed:
         raise _still_going(task_id, RunState.QUEUED)  # another call was first
     await _hand_down(deployment, moved, path, errand.inherited)
     return run.id
@@ -192,13 +201,15 @@ def _run_of(session: SessionRecord, run_id: RunId, errand: Errand, now: float) -
     )
 
 
-async def _within_limits(deployment: Deployment, standing: Standing) -> None:
+async def _within_limits(deployment: Deployment, standing: Standing) -> tuple[Account, ...]:
+    """Where the child's run counts."""
     limits, caller = deployment.limits, standing.session
     if caller.depth + 1 > limits.depth:
         raise ToolFailure(f"children may stand at most {limits.depth} below the root; do this part yourself")
     running = await deployment.store.busy_children(caller.id)
     if running >= limits.children:
         raise ToolFailure(f"{running} children are at work already, no more than {limits.children} may; wait for one (task_status) first")
+    return await admitted(deployment, caller.principal)
 
 
 async def _hand_down(deployment: Deployment, child: SessionRecord, path: tuple[str, ...], rulings: tuple[RulingRecord, ...]) -> None:

@@ -11,10 +11,11 @@ from mcp_server.policy.derived import joined
 from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode
 from mcp_server.principal import API_KEYS, TokenPrincipal
 from mcp_server.settings.gateway import Gateway
-from mcp_server.settings.teams import Grant, RoleHolders, TeamRoles, Who
+from mcp_server.settings.teams import Grant, Quota, RoleHolders, TeamRoles, Who
 from mcp_server.settings.values import Settings
 from mcp_server.settings.vocabulary import Role
 
+NO_QUOTA = Quota()
 NO_CLAIMS: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -37,6 +38,10 @@ class Membership:
     tools: tuple[str, ...] | None = None
     workspaces: tuple[str, ...] | None = None
     max_mode: Mode | None = None
+    limits: Quota = NO_QUOTA
+    """Their own."""
+    together: Mapping[str, Quota] = field(default_factory=dict[str, Quota])
+    """What each of their teams may use together, by its name."""
 
     def holds(self, role: Role, teams: Collection[str]) -> bool:
         """Do they hold it over somebody of these teams? A member does over whoever shares a team, or over whoever is in none."""
@@ -75,6 +80,8 @@ def membership_of(gateway: Gateway, principal: TokenPrincipal, claims: Mapping[s
         tools=given.names(lambda grant: grant.tools),
         workspaces=given.names(lambda grant: grant.workspaces),
         max_mode=given.max_mode,
+        limits=given.limits,
+        together=MappingProxyType({name: team.together for name, team in teams.items()}),
     )
 
 
@@ -131,6 +138,18 @@ class _Given:
         base = max(teams, key=MODES_STRICTEST_FIRST.index) if teams else self.everyone.max_mode
         binding = [one for one in (base, *(person.max_mode for person in self.people)) if one is not None]
         return stricter(*binding) if binding else None
+
+    @property
+    def limits(self) -> Quota:
+        return Quota.model_validate({name: self._most(name) for name in Quota.model_fields})
+
+    def _most(self, limit: str) -> float | None:
+        def of(grant: Grant) -> float | None:
+            return getattr(grant.limits, limit)
+
+        teams = [said for grant in self.teams if (said := of(grant)) is not None]
+        base = max(teams) if teams else of(self.everyone)
+        return min((said for said in (base, *map(of, self.people)) if said is not None), default=None)
 
 
 def _held(block: RoleHolders | TeamRoles, fits: Callable[[Iterable[Who]], bool]) -> frozenset[Role]:

@@ -73,6 +73,21 @@ class TeamRoles(Block):
     auditor: list[Who] = key([], "Who reads the team's audit, sessions, prompts and rulings.", example=[{"subject": "dora"}])
 
 
+class Quota(Block):
+    """How much may be used. Absent: any amount."""
+
+    requests_per_minute: Annotated[int, Field(ge=1, le=100_000)] | None = key(
+        None, "Requests to the gateway's address in any 60 seconds, counted by each server process for itself.", example=120
+    )
+    concurrent_runs: Annotated[int, Field(ge=1, le=100_000)] | None = key(
+        None, "Subagents' runs that have not ended, those that wait and those that subagents sent themselves included.", example=10
+    )
+    tokens_per_day: Annotated[int, Field(ge=1)] | None = key(None, "Tokens of models in a day of UTC, in and out.", example=5_000_000)
+    cost_per_day: Annotated[float, Field(gt=0)] | None = key(
+        None, "US dollars of models in a day of UTC, as far as prices are known.", example=20.0
+    )
+
+
 class Grant(Block):
     """What somebody may use. Absent: nothing is said of it."""
 
@@ -88,6 +103,7 @@ class Grant(Block):
         None, "The workspaces, by the names in `gateway.workspaces`; `default` is the server's own.", example=["default", "shop"]
     )
     max_mode: ModeWord | None = key(None, "The least strict mode.", example="default")
+    limits: Quota = key(Quota(), "How much each person may use, by whatever clients.", example={"tokens_per_day": 2_000_000})
 
 
 class Team(Grant):
@@ -98,6 +114,7 @@ class Team(Grant):
     )
     permission: Written = key(None, "Its rules: they follow the managed settings' own, in the same layer.", example={"bash": "ask"})
     roles: TeamRoles = key(TeamRoles(), "Who holds which role over it.", example={"approver": [{"subject": "dora"}]})
+    together: Quota = key(Quota(), "How much all of it may use together.", example={"cost_per_day": 100.0})
 
 
 class Person(Grant):

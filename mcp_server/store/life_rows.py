@@ -1,6 +1,7 @@
 """What has become of runs over time: the steps they took, what they used up, who is to be stopped, which trees may go.
 
-The table `changes`, and the columns of `runs` that are sums. Each function runs inside the caller's transaction.
+The methods of the store, and the rows behind them: the table `changes`, and the columns of `runs` that are sums. Each function runs inside
+its caller's transaction.
 """
 
 import sqlite3
@@ -8,6 +9,7 @@ from collections.abc import Sequence
 
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import Change, RunId, RunRecord, RunState
+from mcp_server.store.connection import Database
 from mcp_server.store.protocol import LONGEST_LEASE, Kept
 from mcp_server.store.rows import every, first, listed
 from mcp_server.store.spent import Spent
@@ -18,6 +20,39 @@ _BELOW = """
     )"""
 
 _HERE = "(:workspaces IS NULL OR workspace IN (SELECT value FROM json_each(:workspaces)))"
+
+
+class SqliteLives:
+    """The part of the SQLite store that tells of runs over time."""
+
+    _db: Database
+
+    async def request_cancel_below(self, session_id: SessionId, by: str) -> tuple[RunId, ...]:
+        return await self._db.write(cancel_below, session_id, by)
+
+    async def runs_to_cancel(self, workspaces: Sequence[str] | None = None) -> tuple[RunId, ...]:
+        return await self._db.read(to_cancel, workspaces)
+
+    async def unheld_runs(self, workspaces: Sequence[str] | None = None, *, now: float) -> tuple[RunId, ...]:
+        return await self._db.read(unheld, workspaces, now)
+
+    async def over(self, ids: Sequence[str]) -> frozenset[str]:
+        return await self._db.read(over, ids)
+
+    async def changes(self, session_id: SessionId) -> tuple[Change, ...]:
+        return await self._db.read(changes, session_id)
+
+    async def spent(self, *, session_id: SessionId | None = None, root_id: SessionId | None = None) -> Spent:
+        return await self._db.read(spent, session_id=session_id, root_id=root_id)
+
+    async def silent_trees(self, *, before: float) -> tuple[Kept, ...]:
+        return await self._db.read(silent_trees, before)
+
+    async def forget_tree(self, root_id: SessionId) -> tuple[SessionId, ...]:
+        return await self._db.write(forget, root_id)
+
+    async def used_bytes(self) -> int:
+        return await self._db.read(used_bytes)
 
 
 def note(connection: sqlite3.Connection, run: RunRecord, at: float) -> None:

@@ -26,6 +26,7 @@ from mcp_server.records import (
 )
 from mcp_server.store.api_keys import ApiKeys
 from mcp_server.store.credentials import Credentials
+from mcp_server.store.ledger import Charge, Ledger, Place
 from mcp_server.store.people import People
 from mcp_server.store.promised import PromisedCalls
 from mcp_server.store.proof import Proof
@@ -62,8 +63,8 @@ class Kept:
     """When anything of it was last written to the audit."""
 
 
-class Store(PromisedCalls, ApiKeys, Credentials, People, Revocations, Protocol):
-    """Sessions, runs, transcripts, prompts, rulings, promised calls, keys, credentials, claims, audit, and small per-session state."""
+class Store(PromisedCalls, ApiKeys, Credentials, People, Ledger, Revocations, Protocol):
+    """Sessions, runs, transcripts, prompts, rulings, promised calls, keys, credentials, claims, use, audit, and small per-session state."""
 
     # sessions
     async def add_session(self, session: SessionRecord) -> None: ...
@@ -94,13 +95,19 @@ class Store(PromisedCalls, ApiKeys, Credentials, People, Revocations, Protocol):
         """The run and its first entries, in one transaction."""
         ...
 
-    async def add_child(self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent]) -> None:
-        """A child session, its first run and their audit, in one transaction."""
+    async def add_child(
+        self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent], places: Sequence[Place] = ()
+    ) -> None:
+        """A child session, its first run and their audit, in one transaction. `places`: where the run counts; raises `NoPlace`, and
+        nothing is written, where one of them has none left.
+        """
         ...
 
-    async def resume_child(self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent]) -> bool:
+    async def resume_child(
+        self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent], places: Sequence[Place] = ()
+    ) -> bool:
         """Another run of a session whose runs have all ended, the session as it is to be from now on, and their audit, in one
-        transaction. False, and nothing written, where one of its runs has not ended.
+        transaction. False, and nothing written, where one of its runs has not ended. `places`: as in `add_child`.
         """
         ...
 
@@ -133,12 +140,14 @@ class Store(PromisedCalls, ApiKeys, Credentials, People, Revocations, Protocol):
         entries: Sequence[Entry] = (),
         events: Sequence[AuditEvent] = (),
         uses: Sequence[RulingId] = (),
+        charge: Charge | None = None,
         synced: bool = True,
     ) -> bool:
-        """State, new entries, their audit and the use of rulings, in one transaction. The owner columns and `cancel_requested` are
-        the store's own: what `run` says of them is not written. False, and nothing written, where one of `uses` no longer stands
-        (as in `use_rulings`). Raises `LeaseLost` where the fence has moved on, or the lease was given up. A run that has ended is
-        never made to go on (`StoreError`). `now` is the entries' time. `synced`: as in `audit`.
+        """State, new entries, their audit, the use of rulings and what a model's turn used, in one transaction. The owner columns and
+        `cancel_requested` are the store's own: what `run` says of them is not written. False, and nothing written, where one of `uses` no
+        longer stands (as in `use_rulings`). Raises `LeaseLost` where the fence has moved on, or the lease was given up. A run that has
+        ended is never made to go on (`StoreError`). `now` is the entries' time, and says on which day `charge` counts. `synced`: as in
+        `audit`.
         """
         ...
 

@@ -228,6 +228,19 @@ _REVOKED: Migration = (
     "CREATE INDEX revoked_by_name ON revoked (name, at)",
 )
 
+_LEDGER: Migration = (
+    """CREATE TABLE ledger (
+        account TEXT NOT NULL,
+        day TEXT NOT NULL,
+        tokens INTEGER NOT NULL,
+        cost REAL NOT NULL,
+        PRIMARY KEY (account, day)
+    )""",
+    "CREATE INDEX ledger_by_day ON ledger (day)",
+    "ALTER TABLE runs ADD COLUMN accounts TEXT",  # NULL: it counts nowhere
+    "CREATE INDEX runs_counted ON runs (accounts) WHERE final = 0 AND accounts IS NOT NULL",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     (*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT),
     _LIVES,
@@ -238,4 +251,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _PEOPLE,
     _CREDENTIALS,
     _REVOKED,
+    _LEDGER,
 )

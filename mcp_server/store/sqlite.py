@@ -12,7 +12,6 @@ from mcp_server.policy.verdicts import RulingId, SessionId
 from mcp_server.records import (
     Answer,
     AuditEvent,
-    Change,
     Entry,
     Prompt,
     PromptId,
@@ -23,11 +22,11 @@ from mcp_server.records import (
     SessionRecord,
     StoredEntry,
 )
-from mcp_server.store import life_rows, prompt_rows, ruling_rows, run_rows, session_rows
+from mcp_server.store import ledger_rows, prompt_rows, ruling_rows, run_rows, session_rows
 from mcp_server.store.connection import WAIT_SECONDS, Database
+from mcp_server.store.ledger import Charge, Place
 from mcp_server.store.parts import SqliteParts
-from mcp_server.store.protocol import Kept, Lease, Store
-from mcp_server.store.spent import Spent
+from mcp_server.store.protocol import Lease, Store
 
 
 def open_store(path: str | Path, *, wait_seconds: float = WAIT_SECONDS, secrets: Sequence[str] = ()) -> "SqliteStore":
@@ -91,21 +90,27 @@ class SqliteStore(SqliteParts, Store):
     async def add_run(self, run: RunRecord, entries: Sequence[Entry]) -> None:
         await self._db.write(run_rows.add, run, entries)
 
-    async def add_child(self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent]) -> None:
+    async def add_child(
+        self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent], places: Sequence[Place] = ()
+    ) -> None:
         def work(connection: sqlite3.Connection) -> None:
             session_rows.add(connection, session)
             run_rows.add(connection, run, entries)
+            ledger_rows.take(connection, run, places)
             self.chained(connection, events)
 
         await self._db.write(work)
         self._chains.pop(session.id, None)
 
-    async def resume_child(self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent]) -> bool:
+    async def resume_child(
+        self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent], places: Sequence[Place] = ()
+    ) -> bool:
         def work(connection: sqlite3.Connection) -> bool:
             if run_rows.goes_on(connection, session.id):
                 return False
             session_rows.update(connection, session)
             run_rows.add(connection, run, entries)
+            ledger_rows.take(connection, run, places)
             self.chained(connection, events)
             return True
 
@@ -140,6 +145,7 @@ class SqliteStore(SqliteParts, Store):
         entries: Sequence[Entry] = (),
         events: Sequence[AuditEvent] = (),
         uses: Sequence[RulingId] = (),
+        charge: Charge | None = None,
         synced: bool = True,
     ) -> bool:
         def work(connection: sqlite3.Connection) -> bool:
@@ -147,6 +153,7 @@ class SqliteStore(SqliteParts, Store):
             if not ruling_rows.use(connection, uses, now):
                 return False
             run_rows.save(connection, run, entries, now)
+            ledger_rows.add(connection, charge, now)
             self.chained(connection, events)
             return True
 
@@ -154,24 +161,6 @@ class SqliteStore(SqliteParts, Store):
 
     async def request_cancel(self, run_id: RunId, by: str) -> None:
         await self._db.write(run_rows.request_cancel, run_id, by)
-
-    async def request_cancel_below(self, session_id: SessionId, by: str) -> tuple[RunId, ...]:
-        return await self._db.write(life_rows.cancel_below, session_id, by)
-
-    async def runs_to_cancel(self, workspaces: Sequence[str] | None = None) -> tuple[RunId, ...]:
-        return await self._db.read(life_rows.to_cancel, workspaces)
-
-    async def unheld_runs(self, workspaces: Sequence[str] | None = None, *, now: float) -> tuple[RunId, ...]:
-        return await self._db.read(life_rows.unheld, workspaces, now)
-
-    async def over(self, ids: Sequence[str]) -> frozenset[str]:
-        return await self._db.read(life_rows.over, ids)
-
-    async def changes(self, session_id: SessionId) -> tuple[Change, ...]:
-        return await self._db.read(life_rows.changes, session_id)
-
-    async def spent(self, *, session_id: SessionId | None = None, root_id: SessionId | None = None) -> Spent:
-        return await self._db.read(life_rows.spent, session_id=session_id, root_id=root_id)
 
     # transcript
 
@@ -275,16 +264,10 @@ class SqliteStore(SqliteParts, Store):
 
     # retention
 
-    async def silent_trees(self, *, before: float) -> tuple[Kept, ...]:
-        return await self._db.read(life_rows.silent_trees, before)
-
     async def forget_tree(self, root_id: SessionId) -> tuple[SessionId, ...]:
-        gone = await self._db.write(life_rows.forget, root_id)
+        gone = await super().forget_tree(root_id)
         self._chains.clear()
         return gone
-
-    async def used_bytes(self) -> int:
-        return await self._db.read(life_rows.used_bytes)
 
     # life
 

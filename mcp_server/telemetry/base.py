@@ -93,6 +93,18 @@ class RequestTold:
     verdict: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitTold:
+    """A limit of a gateway's settings was reached, and something was refused."""
+
+    limit: str
+    """Its key in the settings."""
+    shared_by: str
+    """`person` or `team`."""
+    team: str
+    """Empty: of none."""
+
+
 class Telemetry(Protocol):
     """Where it is told."""
 
@@ -118,6 +130,7 @@ class Telemetry(Protocol):
         ...
 
     def request(self, told: RequestTold) -> None: ...
+    def limited(self, told: LimitTold) -> None: ...
     def open_prompts(self, count: Callable[[], int]) -> None:
         """How many prompts are open is read from there, from another thread, until telemetry ends."""
         ...
@@ -163,6 +176,7 @@ class Silent:
     def turn(self, told: TurnTold) -> None: ...
     def ended(self, session: SessionRecord, run: RunRecord) -> None: ...
     def request(self, told: RequestTold) -> None: ...
+    def limited(self, told: LimitTold) -> None: ...
     def open_prompts(self, count: Callable[[], int]) -> None: ...
 
 

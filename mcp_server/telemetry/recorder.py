@@ -18,7 +18,7 @@ from opentelemetry.util.types import AttributeValue
 from mcp_server.policy.values import ToolCall
 from mcp_server.records import FINAL, AuditEvent, Ending, Prompt, RunRecord, RunState, SessionRecord
 from mcp_server.telemetry import names
-from mcp_server.telemetry.base import RequestTold, TurnTold
+from mcp_server.telemetry.base import LimitTold, RequestTold, TurnTold
 
 _W3C = TraceContextTextMapPropagator()
 _BILLION = 1_000_000_000
@@ -95,6 +95,7 @@ class Recorder:
         self._tools = self._seconds(names.TOOL_SECONDS, "Of one execution of a tool, waiting left out.", names.TURN_BOUNDS)
         self._requests = self._seconds(names.REQUEST_SECONDS, "Duration of HTTP server requests.", names.REQUEST_BOUNDS)
         self._calls = meter.create_counter(names.REQUESTS, "{request}", "Requests of MCP at a gateway.")
+        self._limits = meter.create_counter(names.LIMITS, "{refusal}", "Refusals because a limit of a gateway was reached.")
         self._tokens = meter.create_histogram(
             names.USED,
             "{token}",
@@ -226,6 +227,9 @@ class Recorder:
             called = {names.TOOL: told.tool} if told.tool else {}
             said = {names.MCP_METHOD: told.method, names.TEAM: told.team, names.VERDICT: told.verdict}
             self._calls.add(1, {**said, **called})
+
+    def limited(self, told: LimitTold) -> None:
+        self._limits.add(1, {names.LIMIT: told.limit, names.LIMITED: told.shared_by, names.TEAM: told.team})
 
     def open_prompts(self, count: Callable[[], int]) -> None:
         def observe(_options: CallbackOptions) -> Iterable[Observation]:

@@ -13,6 +13,7 @@ from typing import Concatenate, Literal, ParamSpec, TypeVar
 from mcp_server.policy.verdicts import RulingId
 from mcp_server.records import AuditEvent, Entry, RunRecord
 from mcp_server.store.connection import Database
+from mcp_server.store.ledger import Charge
 from mcp_server.store.protocol import Lease
 from mcp_server.store.sqlite import SqliteStore
 
@@ -115,8 +116,9 @@ class FaultyStore(SqliteStore):
         entries: Sequence[Entry] = (),
         events: Sequence[AuditEvent] = (),
         uses: Sequence[RulingId] = (),
+        charge: Charge | None = None,
         synced: bool = True,
     ) -> bool:
         before = await self.run(run.id)
         self._faulty.step = step_name("none" if before is None else before.state.value, run.state.value)
-        return await super().save_run(run, lease, now=now, entries=entries, events=events, uses=uses, synced=synced)
+        return await super().save_run(run, lease, now=now, entries=entries, events=events, uses=uses, charge=charge, synced=synced)

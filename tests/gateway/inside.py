@@ -23,7 +23,7 @@ from mcp_server.protocol.timing import Timing
 from mcp_server.settings.values import Flags
 from mcp_server.store.api_keys import ApiKey
 from mcp_server.store.protocol import Store
-from mcp_server.telemetry.base import SILENT
+from mcp_server.telemetry.base import SILENT, Telemetry
 from tests.behaviour.gated import manage
 from tests.behaviour.world import World
 
@@ -72,6 +72,7 @@ async def inside(
     look: float = 0.05,
     idle: float = IDLE_SECONDS,
     timing: Timing | None = None,
+    telemetry: Telemetry = SILENT,
     **managed: Any,
 ) -> AsyncGenerator[Inside]:
     """From when it listens until it has ended. `look`: seconds between two looks whether an open stream's token still counts; `idle`:
@@ -88,6 +89,7 @@ async def inside(
             environment=os.environ,
             timing=timing,
             clock=lambda: time.time() + ahead[0],
+            telemetry=telemetry,
         )
         async with served as parts:
             assert parts.gateway is not None
@@ -102,7 +104,7 @@ async def inside(
                     authority,
                     parts.reception,
                     leaving=Leaving(0),
-                    telemetry=SILENT,
+                    telemetry=telemetry,
                     tools=[],
                     look=look,
                     idle=idle,

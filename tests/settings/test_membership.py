@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from mcp_server.policy.values import Mode
 from mcp_server.principal import API_KEYS, TokenPrincipal
@@ -213,3 +214,51 @@ def test_with_several_issuers_somebody_is_known_by_one_of_them(ground: Ground) -
     (fault,) = ground.faults()
     assert "does not say by which issuer" in fault.problem
     assert fault.line == 5
+
+
+def limits(**said: float) -> dict[str, Any]:
+    return {"limits": said}
+
+
+MINE, OTHERS = {"subject": "alice"}, {"subject": "bob"}
+
+
+@pytest.mark.parametrize(
+    ("said", "tokens", "cost"),
+    [
+        ({}, None, None),
+        ({"everyone": limits(tokens_per_day=5)}, 5, None),
+        ({"everyone": limits(tokens_per_day=5, cost_per_day=2.0), "teams": {"a": team(MINE, **limits(tokens_per_day=9))}}, 9, 2.0),
+        ({"teams": {"a": team(MINE, **limits(tokens_per_day=9)), "b": team(MINE, **limits(tokens_per_day=7))}}, 9, None),
+        ({"teams": {"a": team(OTHERS, **limits(tokens_per_day=9))}, "everyone": limits(tokens_per_day=5)}, 5, None),
+        ({"people": {"x": team(MINE, **limits(tokens_per_day=3))}, "everyone": limits(tokens_per_day=5)}, 3, None),
+        ({"people": {"x": team(MINE, **limits(tokens_per_day=8))}, "everyone": limits(tokens_per_day=5)}, 5, None),
+        ({"people": {"x": team(MINE, **limits(cost_per_day=8)), "y": team(OTHERS, **limits(cost_per_day=1))}}, None, 8.0),
+    ],
+)
+def test_limits_are_given_like_everything_else_and_a_persons_entry_only_tightens(
+    said: dict[str, Any], tokens: int | None, cost: float | None
+) -> None:
+    found = alice(**said).limits
+    assert (found.tokens_per_day, found.cost_per_day) == (tokens, cost)
+    assert (found.requests_per_minute, found.concurrent_runs) == (None, None)
+
+
+def test_what_a_team_may_use_together_binds_its_people_alone_and_each_team_for_itself() -> None:
+    said = {"a": team(MINE, together={"concurrent_runs": 4}), "b": team(MINE), "c": team(OTHERS, together={"concurrent_runs": 1})}
+    together = alice(teams=said).together
+    assert {name: quota.concurrent_runs for name, quota in together.items()} == {"a": 4, "b": None}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"everyone": {"limits": {"runs": 1}}},
+        {"everyone": limits(concurrent_runs=0)},
+        {"everyone": {"together": {}}},
+        {"everyone": limits(cost_per_day=0)},
+    ],
+)
+def test_a_limit_that_is_none_is_a_fault(said: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        gateway(**said)

@@ -57,5 +57,5 @@ async def test_what_is_told_of_a_tree_is_what_the_tables_say(tmp_path: Path) -> 
         assert metric.unit == unit.strip("`")
         assert type(metric.data).__name__.lower() == {"counter": "sum"}.get(kind, kind)
         assert {name for point in points for name in point.attributes} | {names.ERROR} == named(attributes) | {names.ERROR}
-    of_gateways = {names.REQUEST_SECONDS, names.REQUESTS}
+    of_gateways = {names.REQUEST_SECONDS, names.REQUESTS, names.LIMITS}
     assert {metric.name for metric in metrics} == set(table) - {names.COST} - of_gateways  # what a script says costs nothing

@@ -1,7 +1,9 @@
 """Every tool of a deployment, in the order in which they are listed."""
 
 from collections.abc import Mapping
+from functools import partial
 
+from mcp_server.sessions.allowance import limit_uses
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolset.asking import AskQuestion
@@ -21,7 +23,7 @@ def every_tool(deployment: Deployment, supervisor: Supervisor, workspace: str) -
         Task(deployment, supervisor, offered, workspace),
         TaskStatus(deployment, supervisor),
         TaskCancel(deployment, supervisor),
-        SessionInfo(deployment.enclosing, deployment.ways),
+        SessionInfo(deployment.enclosing, deployment.ways, partial(limit_uses, deployment)),
         *plain,
         AskQuestion(),
     )

@@ -1,6 +1,6 @@
 """`session_info`: who am I, what asks and what is denied and why, which rulings stand, who can be asked."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -8,6 +8,7 @@ from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import Action, LayerKind, Request
 from mcp_server.records import RulingRecord, TextPart
 from mcp_server.sandbox.enclosing import Enclosing
+from mcp_server.sessions.allowance import LimitUse
 from mcp_server.sessions.ways import Ways
 from mcp_server.sessions.work import SessionContext
 from mcp_server.tools.base import Hints, ToolResult, ToolSpec
@@ -45,6 +46,17 @@ class RulingReport(BaseModel):
     used: int
 
 
+class LimitReport(BaseModel):
+    """One limit of the gateway that binds the caller."""
+
+    limit: str
+    shared_by: str
+    """`each person`, or the team that may use so much together."""
+    most: float
+    used: float | None
+    """None: it is not known here."""
+
+
 class InfoReport(BaseModel):
     """The session that called."""
 
@@ -58,6 +70,7 @@ class InfoReport(BaseModel):
     denies: list[RuleReport]
     rulings: list[RulingReport]
     channels: list[str]
+    limits: list[LimitReport]
     sandbox: list[str]
     """What lines of `bash` run in, and which promises hold on this machine."""
 
@@ -65,9 +78,11 @@ class InfoReport(BaseModel):
 class SessionInfo:
     """The tool."""
 
-    def __init__(self, enclosing: Enclosing | None, ways: Ways) -> None:
+    def __init__(self, enclosing: Enclosing | None, ways: Ways, uses: Callable[[str], Awaitable[Sequence[LimitUse]]]) -> None:
+        """`uses`: the limits that bind a principal, and how far each is used."""
         self._enclosing = enclosing
         self._ways = ways
+        self._uses = uses
 
     @property
     def spec(self) -> ToolSpec:
@@ -76,7 +91,8 @@ class SessionInfo:
             title="Who am I, and what may I do",
             description=(
                 "Your own session: its agent and path, its mode, the rules that ask and that deny and why, the rulings that stand "
-                "(their ids are what `task` takes as `inherit`), the channels through which a person can be asked, and what holds `bash`."
+                "(their ids are what `task` takes as `inherit`), the channels through which a person can be asked, "
+                "what a gateway lets you use and how much of it is used, and what holds `bash`."
             ),
             arguments=InfoArguments,
             hints=Hints(read_only=True, destructive=False, idempotent=True),
@@ -90,11 +106,12 @@ class SessionInfo:
 
     async def run(self, arguments: InfoArguments, context: SessionContext) -> ToolResult:
         """Tell."""
-        report = info_of(context, self._ways, () if self._enclosing is None else self._enclosing.words)
+        uses = await self._uses(context.standing.session.principal)
+        report = info_of(context, self._ways, () if self._enclosing is None else self._enclosing.words, uses)
         return ToolResult(parts=(TextPart(text=info_text(report)),), structured=report.model_dump(mode="json"))
 
 
-def info_of(context: SessionContext, ways: Ways, sandbox: Sequence[str] = ()) -> InfoReport:
+def info_of(context: SessionContext, ways: Ways, sandbox: Sequence[str] = (), uses: Sequence[LimitUse] = ()) -> InfoReport:
     """The report on the calling session."""
     standing, current = context.standing, context.authority
     return InfoReport(
@@ -108,6 +125,7 @@ def info_of(context: SessionContext, ways: Ways, sandbox: Sequence[str] = ()) ->
         denies=_rules(current, Action.DENY),
         rulings=[_ruling(record) for record in standing.rulings],
         channels=list(ways.named(standing.session.principal)) if current.may_ask else [],
+        limits=[LimitReport(limit=use.limit, shared_by=use.account.whose, most=use.most, used=use.used) for use in uses],
         sandbox=list(sandbox),
     )
 
@@ -136,9 +154,15 @@ def info_text(report: InfoReport) -> str:
         *_listed("asks", report.asks),
         *(f"ruling {ruling.id}: {ruling.rule} ({ruling.reach}, used {ruling.used} times)" for ruling in report.rulings),
         "asked through: " + ("; ".join(report.channels) or "nobody: what would ask is denied"),
+        *(_limited(limit) for limit in report.limits),
         *(f"sandbox: {line}" for line in report.sandbox),
     ]
     return "\n".join(lines)
+
+
+def _limited(limit: LimitReport) -> str:
+    used = "" if limit.used is None else f", {limit.used:,.10g} used"
+    return f"limit {limit.limit}: {limit.most:,.10g} for {limit.shared_by}{used}"
 
 
 def _listed(word: str, rules: list[RuleReport]) -> list[str]:
