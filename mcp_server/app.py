@@ -33,6 +33,7 @@ from mcp_server.protocol.tasks_told import TaskSource
 from mcp_server.protocol.timing import Timing
 from mcp_server.redaction import LONGEST_STRING, Redaction, secrets_of
 from mcp_server.sandbox.enclosing import Enclosing
+from mcp_server.sessions.bounds import limits_of
 from mcp_server.sessions.deployment import Deployment, Limits, Told
 from mcp_server.sessions.desk import Desk
 from mcp_server.sessions.ended_elsewhere import EndedElsewhere
@@ -47,7 +48,7 @@ from mcp_server.sessions.models.scripted import ScriptedBackend
 from mcp_server.sessions.models.telling import Telling
 from mcp_server.sessions.promise_desk import PromiseDesk
 from mcp_server.sessions.retention import DAY, Keeping, prune
-from mcp_server.sessions.rulebook import Edition, FileRules, limits_of
+from mcp_server.sessions.rulebook import Edition, FileRules
 from mcp_server.sessions.rulebooks import Rulebooks, rulebooks_at
 from mcp_server.sessions.sealing import Sealer
 from mcp_server.sessions.sight import StoreSight

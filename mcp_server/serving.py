@@ -87,6 +87,7 @@ async def _served_at(
         tools=tuple(spec.name for spec in parts.desk.specs()),
         part=parts.part,
         notes=parts.books.complaints,
+        reread=parts.books.reread,
     )
     serve = partial(serve_gateway, parts.server, parts.gateway, sock, on_end=on_end, on_ready=_tell)
     if "console" not in parts.deployment.ways.channels:

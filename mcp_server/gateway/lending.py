@@ -26,4 +26,6 @@ class Lent:
     part: Callable[[], None]
     """Has requests that only wait leave."""
     notes: Callable[[], Sequence[str]]
-    """What is wrong with settings that changed."""
+    """What is wrong with settings that changed, and which wait for a restart."""
+    reread: Callable[[], None]
+    """Read settings and agents now, whether or not files look changed. What is wrong with them is logged."""

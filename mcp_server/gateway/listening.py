@@ -1,6 +1,7 @@
 """On which addresses a gateway may listen, and how slow its clients may be."""
 
 import socket
+import ssl
 from typing import Any
 
 from starlette.types import ASGIApp
@@ -29,8 +30,8 @@ def listen_for(gateway: Gateway, host: str, port: int) -> socket.socket:
     return listen_at(address, port)
 
 
-def config_of(gateway: Gateway, app: ASGIApp) -> Any:
-    """uvicorn's, for that application."""
+def config_of(gateway: Gateway, app: ASGIApp, secured: ssl.SSLContext | None) -> Any:
+    """uvicorn's, for that application. `secured`: by what connections are, None: in the clear."""
     import uvicorn  # noqa: PLC0415 - heavy, and stdio needs none of it
 
     return uvicorn.Config(
@@ -44,6 +45,5 @@ def config_of(gateway: Gateway, app: ASGIApp) -> Any:
         limit_concurrency=gateway.limits.connections,
         proxy_headers=False,
         timeout_graceful_shutdown=DRAIN_SECONDS,
-        ssl_certfile=None if gateway.tls is None else gateway.tls.certificate,
-        ssl_keyfile=None if gateway.tls is None else gateway.tls.private_key,
+        ssl_context_factory=None if secured is None else lambda _config, _usual: secured,
     )

@@ -23,7 +23,7 @@ from mcp_server.policy.chain import Commons
 from mcp_server.policy.values import Mode, Rule
 from mcp_server.principal import Principal, TokenPrincipal
 from mcp_server.sessions.book import AgentRules, Job
-from mcp_server.sessions.deployment import Budget, Limits
+from mcp_server.settings.at_start import waiting
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.membership import NOBODY, Membership, commons_for, membership_of
 from mcp_server.settings.places import Places
@@ -104,7 +104,8 @@ class Pinned(Answers):
 class FileRules(Answers):
     """See `Rulebook`. One for each workspace."""
 
-    def __init__(self, *, workspace: Path, places: Places, flags: Flags) -> None:
+    def __init__(self, *, workspace: Path, places: Places, flags: Flags, own: bool = True) -> None:
+        """`own`: the server's own workspace, whose settings it was started with."""
         self._workspace = workspace
         self._places = places
         self._flags = flags
@@ -113,6 +114,9 @@ class FileRules(Answers):
         self._looked_at = (*((str(folder), True) for folder in followed), *((str(folder), False) for folder in plain))
         self._stamp = self._stamped()
         self._edition = self._read()
+        self._started = self._edition.settings if own else None
+        self.waiting: tuple[str, ...] = ()
+        """Keys that say something else than at the start, and hold from the next one on."""
         self.faults: tuple[str, ...] = ()
         """What is wrong with the files as they are now, which keeps what was before in force. Empty: they are in force."""
 
@@ -134,16 +138,29 @@ class FileRules(Answers):
             try:
                 self._edition, self.faults = self._read(), ()
                 log.info("settings and agents were read anew", workspace=str(self._workspace))
+                self._tell_waiting()
             except ConfigError as error:
                 self.faults = tuple(str(error).splitlines())
                 log.error("changed settings or agents are at fault; those from before stay in force", faults=list(self.faults))
                 self._edition = self._beside_the_workspace()
         return self._edition
 
+    def _tell_waiting(self) -> None:
+        """Say by name which changes a running server does not take up."""
+        now = () if self._started is None else waiting(self._started, self._edition.settings)
+        if now and now != self.waiting:
+            log.warning("changed settings wait for a restart", keys=list(now))
+        self.waiting = now
+
     def complaints(self) -> tuple[str, ...]:
-        """What is wrong with the files as they lie there now."""
+        """What is wrong with the files as they lie there now, and which changes wait for a restart."""
         _ = self.edition
-        return self.faults
+        return (*self.faults, *(f"`{key}` was changed, and waits for a restart" for key in self.waiting))
+
+    def reread(self) -> None:
+        """Read the files now, whether or not they look changed."""
+        self._stamp = ()
+        _ = self.edition
 
     @property
     def revision(self) -> str:
@@ -196,26 +213,3 @@ def _noted(path: str, seen: list[Seen], *, follow: bool) -> os.stat_result | Non
         return None
     seen.append((path, status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino))
     return status
-
-
-def limits_of(settings: Settings) -> Limits:
-    """The settings' limits as runs use them."""
-    said = settings.limits
-    return Limits(
-        depth=said.depth,
-        children=said.children,
-        model_calls=said.model_calls,
-        tool_calls=said.tool_calls,
-        steps=said.steps,
-        run_seconds=said.timeout,
-        prompt_seconds=said.prompt_deadline,
-        once_seconds=settings.rulings.once_expiry,
-        allow_seconds=settings.rulings.allow_expiry,
-        inline_characters=said.inline_result,
-        root_silence_seconds=said.root_silence,
-        ruling_silence_seconds=settings.rulings.session_expiry,
-        run_tokens=said.tokens,
-        context_tokens=said.context_tokens,
-        session_budget=Budget(**settings.session_budget.model_dump()),
-        tree_budget=Budget(**settings.tree_budget.model_dump()),
-    )

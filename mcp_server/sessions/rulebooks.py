@@ -50,6 +50,11 @@ class Rulebooks:
         """What is wrong with the files of any as they lie there now, each once."""
         return tuple(dict.fromkeys(said for book in (self.own, *self._others.values()) for said in book.complaints()))
 
+    def reread(self) -> None:
+        """Read the files of all now, whether or not they look changed."""
+        for book in self.every:
+            book.reread()
+
     def pinned(self, workspace: str) -> Pinned:
         return self.of(workspace).pinned(workspace)
 
@@ -89,5 +94,5 @@ def rulebooks_at(workspace: Path, places: Places, flags: Flags) -> Rulebooks:
     """
     own = FileRules(workspace=workspace, places=places, flags=flags)
     names = served_folders(own.edition.settings, places)
-    others = {path: FileRules(workspace=Path(path), places=places, flags=flags) for path in names.values()}
+    others = {path: FileRules(workspace=Path(path), places=places, flags=flags, own=False) for path in names.values()}
     return Rulebooks(own, others, names)

@@ -108,7 +108,8 @@ def _keys_at(schema: dict[str, Any], place: Place) -> list[str]:
 
 
 def _resolved(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema that a reference points to."""
+    """The schema that a reference points to, or that of the map where a value may be left out."""
+    node = next((option for option in node.get("anyOf", ()) if "$ref" in option or "properties" in option), node)
     reference = node.get("$ref", "")
     return schema["$defs"][reference.rsplit("/", 1)[-1]] if reference else node
 
