@@ -6,6 +6,7 @@ import anyio
 import pytest
 from mcp_types import CallToolResult
 
+from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice, PromptState
 from mcp_server.settings.values import Flags
 from tests.behaviour.stories import (
@@ -72,7 +73,7 @@ async def test_a_background_prompt_rides_on_task_and_task_status_and_on_nothing_
 async def test_a_form_closed_without_a_choice_is_put_off_and_shown_by_the_next_call(cell: Cell, tmp_path: Path) -> None:
     world = team_world(tmp_path)
     person = Person(closes, decides("allow_once"))
-    async with connect(world, cell, person=person) as connected:
+    async with connect(world, cell, person=person, timing=Timing(patience=8.0)) as connected:
         first = await bounded(connected.call("task", **errand("lead")))
         second = await bounded(connected.call("task", **errand("lead")))
     assert (state_of(first), first.is_error) == ("waiting", False)
