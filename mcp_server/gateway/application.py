@@ -16,13 +16,12 @@ from starlette.types import ASGIApp
 from mcp_server.gateway.access_log import AccessLog
 from mcp_server.gateway.challenges import metadata, metadata_paths
 from mcp_server.gateway.connections import Connections
-from mcp_server.gateway.door import Door, Hosts, Verifies
+from mcp_server.gateway.door import LOOK, Door, Hosts, Verifies
 from mcp_server.gateway.leaving import Leaving, UnderWay
 from mcp_server.gateway.pacing import Paced
 from mcp_server.gateway.proxies import behind
 from mcp_server.gateway.reception import Received, Reception
 from mcp_server.gateway.revoked import Standing
-from mcp_server.gateway.streams import LOOK
 from mcp_server.protocol.lines import Line
 from mcp_server.settings.gateway import Gateway
 from mcp_server.telemetry.base import Telemetry
