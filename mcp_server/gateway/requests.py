@@ -98,6 +98,9 @@ def named_by(content: bytes) -> Named | Unfit:
     message = cast("dict[str, Any]", found)
     method, params, id_ = message.get("method"), message.get("params"), message.get("id")
     known = id_ if isinstance(id_, str | int) and not isinstance(id_, bool) else None
+    if isinstance(method, str) and known is None and not method.startswith("notifications/"):
+        # Taken for a notification otherwise: nothing would come of it, and nobody would be told so.
+        return Unfit(status=400, reason="A request needs an id: a text or a whole number.")
     if not isinstance(method, str) or not isinstance(params, dict):
         return Named(method=method if isinstance(method, str) else None, name=None, id=known)
     name = cast("dict[str, Any]", params).get(_NAMES.get(method, ""))

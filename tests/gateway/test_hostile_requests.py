@@ -25,7 +25,7 @@ from tests.gateway.inside import Inside, inside
 from tests.gateway.proxied import certificate_in
 from tests.gateway.speaking import HELLO, Speaker
 from tests.gateway.test_tokens import FORGED
-from tests.protocol.connect import ERAS
+from tests.protocol.connect import ERAS, Era
 
 LIMITS = {"body_bytes": 64 * 1024, "header_bytes": 8 * 1024, "request_seconds": 1.0}
 
@@ -136,6 +136,17 @@ async def test_headers_that_name_something_else_than_the_body_are_refused_before
         assert answer.status_code == 400, lie
     assert not (gateway.world.workspace / "x.txt").exists()
     assert await gateway.store.prompts() == ()
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_request_that_could_not_be_answered_is_refused(era: Era, gateway: Inside, issuer: Issuer, wire: httpx2.AsyncClient) -> None:
+    speaker = await Speaker(wire=wire, url=gateway.url, token=issuer.token(gateway.url), era=era).opened()
+    call: dict[str, Any] = {"name": "session_info", "arguments": {}}
+    message = speaker.message("tools/call", call)
+    nameless = {name: value for name, value in message.items() if name != "id"}
+    for one in (nameless, *({**message, "id": id_} for id_ in (None, True, 1.0, [1]))):
+        answer = await wire.post(gateway.url, json=one, headers=speaker.headers("tools/call", call))
+        assert (answer.status_code, answer.text) == (400, "A request needs an id: a text or a whole number."), one.get("id")
 
 
 async def test_a_session_cannot_be_chosen_before_it_is_opened(gateway: Inside, issuer: Issuer, wire: httpx2.AsyncClient) -> None:
