@@ -45,14 +45,17 @@ class Span(click.ParamType[float]):
         return int(span[1]) * UNITS[span[2]]
 
 
-@click.group(
-    cls=LazyGroup,
-    places={
-        "check": "mcp_server.cli.checks.gateway:check",
-        "sessions": "mcp_server.cli.gateway_sessions:sessions",
-        "usage": "mcp_server.cli.gateway_usage:usage",
-    },
-)
+PLACES = {
+    "check": "mcp_server.cli.checks.gateway:check",
+    "sessions": "mcp_server.cli.gateway_sessions:sessions",
+    "usage": "mcp_server.cli.gateway_usage:usage",
+    "backup": "mcp_server.cli.gateway_backup:backup",
+    "restore": "mcp_server.cli.gateway_backup:restore",
+}
+"""What is written elsewhere."""
+
+
+@click.group(cls=LazyGroup, places=PLACES)
 def gateway() -> None:
     """Run a gateway for a team. Its settings are the managed ones; see docs/gateway.md."""
 
