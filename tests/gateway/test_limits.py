@@ -36,6 +36,12 @@ NOON = 1_800_014_400.0
 """Of a day of UTC: no test of a day begins close to its end."""
 
 USED = {"input_tokens": 60, "output_tokens": 40}
+
+
+def used(tokens: int) -> dict[str, int]:
+    return {"input_tokens": 0, "output_tokens": tokens}
+
+
 LOOKS = {**calls(("read", {"filePath": "README.md"}), text="so far"), "usage": USED}
 DONE = {**says("done"), "usage": USED}
 HELD = {**says("done"), "await": "go", "usage": USED}
@@ -43,9 +49,12 @@ SCRIPT: dict[str, list[dict[str, Any]]] = {
     "worker": [LOOKS, LOOKS, DONE, DONE],
     "holder": [LOOKS, HELD],
     "waiter": [{**LOOKS, "await": "go"}, DONE],
+    "talker": [{**LOOKS, "usage": {"input_tokens": 900, "output_tokens": 0}}, {**says("word " * 500), "usage": used(1)}],
+    "compaction": [{**says("gist"), "usage": used(10)}],
+    "summary": [{**says("words"), "usage": used(5)}],
     "lead": [calls(send("holder")), says("lead: {{results[0].text}}")],
 }
-AGENTS = {"worker": agent(), "holder": agent(), "waiter": agent(), "lead": agent("permission: {task: allow}")}
+AGENTS = {"worker": agent(), "holder": agent(), "waiter": agent(), "talker": agent(), "lead": agent("permission: {task: allow}")}
 
 
 class Told(Silent):
@@ -61,7 +70,7 @@ class Told(Silent):
 @asynccontextmanager
 async def limited(folder: Path, ear: Told | None = None, **said: Any) -> AsyncGenerator[Inside]:
     """A gateway for keys, at noon."""
-    world = make_world(folder / "world", script=SCRIPT, agents=AGENTS)
+    world = make_world(folder / "world", script=SCRIPT, agents=AGENTS, settings={"limits": {"context_tokens": 1000, "inline_result": 500}})
     async with inside(world, said, telemetry=ear or Told()) as served:
         served.ahead[0] = NOON - time.time()
         yield served
@@ -274,6 +283,14 @@ async def test_the_days_cost_is_counted_and_what_was_used_by_others_of_the_team_
                 await sent(client, "worker")
             )
     assert ear.limits == [LimitTold(limit="cost_per_day", shared_by="team", team="machines")]
+
+
+@pytest.mark.parametrize(("most", "tokens"), [(5_000, 916), (911, 911)])
+async def test_the_servers_own_jobs_count_and_the_last_of_a_day_is_left_out(tmp_path: Path, most: int, tokens: int) -> None:
+    async with visited(tmp_path, **everyone(tokens_per_day=most)) as (served, client):
+        result = content_of(await sent(client, "talker"))
+        assert result["result"].startswith("In short: words") is (tokens == 916)
+        assert (await served.store.day_use(day_of(NOON)))[NIGHTLY].tokens == tokens
 
 
 async def test_limits_hold_as_the_settings_are_now(tmp_path: Path) -> None:
