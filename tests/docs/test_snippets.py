@@ -18,12 +18,17 @@ from mcp_server.settings.places import Places
 from mcp_server.settings.trust import give_trust
 from tests.docs.pages import DOCS, ROOT, SNIPPETS, Snippet, files_shown_with
 
-LANGUAGES = {"yaml", "json", "sh", "console", "markdown", "text", "nginx", "ini"}
+LANGUAGES = {"yaml", "json", "sh", "console", "markdown", "text", "nginx", "ini", "dockerfile"}
 CASES = [snippet for snippet in SNIPPETS if snippet.cases]
 AGENTS = [snippet for snippet in SNIPPETS if snippet.kind == "markdown"]
 OTHER_FILES = {DOCS / "scripted-models.md", ROOT / "client_examples" / "sample" / "README.md"}
 """Pages whose YAML is a script of a model's."""
-SETTINGS = [snippet for snippet in SNIPPETS if snippet.kind == "yaml" and not snippet.cases and snippet.page not in OTHER_FILES]
+COMPOSE = "compose.yaml"
+SETTINGS = [
+    snippet
+    for snippet in SNIPPETS
+    if snippet.kind == "yaml" and not snippet.cases and snippet.page not in OTHER_FILES and snippet.title != COMPOSE
+]
 SHELL = [snippet for snippet in SNIPPETS if snippet.kind in {"sh", "console"}]
 
 
