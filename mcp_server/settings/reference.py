@@ -1,8 +1,8 @@
 """Reference pages made from the schemas, so that they cannot say anything else than the check does."""
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
 
 import yaml
 
@@ -99,24 +99,50 @@ def table(node: Schema, root: Schema, *, sources: bool) -> Iterator[str]:
     yield "| key | type | default |" + (" may be set by |" if sources else "") + " what it is | example |"
     yield "|---|---|---|" + ("---|" if sources else "") + "---|---|"
     for name, field in node["properties"].items():
-        cells = [f"`{name}`", _type(field, root), _default(field), *([", ".join(field["sources"])] if sources else [])]
-        cells += [field["description"], f"`{_flow({name: field['examples'][0]})}`"]
+        default = "needed" if name in node.get("required", ()) else _default(field)
+        cells = [f"`{name}`", _type(field, root), default, *([", ".join(field["sources"])] if sources else [])]
+        cells += [_about(field, root), f"`{_flow({name: field['examples'][0]})}`"]
         yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def _blocks(root: Schema) -> Iterator[str]:
-    for name, words in (
-        ("Limits", "`limits`"),
-        ("RulingLimits", "`rulings`"),
-        ("Roles", "`roles`"),
-        ("Provider", "`providers.<name>`"),
-        ("WebFetch", "`webfetch`"),
-        ("WebSearch", "`websearch`"),
-        ("Webhook", "`webhook`"),
-        ("AgentSettings", "`agents.<name>`"),
-    ):
-        yield f"\n## {words}\n"
+    """A table for each map whose keys are fixed, the first time that it comes."""
+    for name, path in sections(root).items():
+        yield f"\n{'###' if '.' in path.removesuffix('.<name>') else '##'} `{path}`\n"
         yield from table(root["$defs"][name], root, sources=False)
+
+
+def _about(field: Schema, root: Schema) -> str:
+    """What it is. Where the map that it leads to says the very same, the schema says it there alone."""
+    return str(field.get("description") or root["$defs"][next(_led_to(field))[0]]["description"])
+
+
+def sections(root: Schema) -> dict[str, str]:
+    """Where each map stands first, by its name among the definitions."""
+    found: dict[str, str] = {}
+
+    def walk(node: Schema, before: str) -> None:
+        for name, field in node.get("properties", {}).items():
+            for definition, end in _led_to(field):
+                inner = root["$defs"][definition]
+                if definition not in found and "properties" in inner:
+                    found[definition] = f"{before}{name}{end}"
+                    walk(inner, f"{before}{name}{end}.")
+
+    walk(root, "")
+    return found
+
+
+def _led_to(field: Schema) -> Iterator[tuple[str, str]]:
+    """The definitions that a field leads to, and what stands behind its name on the way there."""
+    if "$ref" in field:
+        yield field["$ref"].rsplit("/", 1)[-1], ""
+    for option in field.get("anyOf", ()):
+        yield from _led_to(option)
+    if isinstance(items := field.get("items"), dict):
+        yield from _led_to(cast("Schema", items))
+    if isinstance(others := field.get("additionalProperties"), dict):
+        yield from ((definition, f".<name>{end}") for definition, end in _led_to(cast("Schema", others)))
 
 
 def _default(field: Schema) -> str:
@@ -129,17 +155,33 @@ def _default(field: Schema) -> str:
 def _type(field: Schema, root: Schema) -> str:
     """A field's type in words."""
     if "$ref" in field:
-        inner = root["$defs"][field["$ref"].rsplit("/", 1)[-1]]
-        return " or ".join(f"`{word}`" for word in inner["enum"]) if "enum" in inner else "map, see below"
+        name = field["$ref"].rsplit("/", 1)[-1]
+        inner = root["$defs"][name]
+        return _words(inner["enum"]) if "enum" in inner else f"map, see `{sections(root)[name]}`"
     if "anyOf" in field:
         options = [option for option in field["anyOf"] if option.get("type") != "null"]
         return "rules" if len(options) > 1 else _type(options[0], root)
     if "enum" in field:
-        return " or ".join(f"`{word}`" for word in field["enum"])
-    kind = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "object": "map"}
-    if field["type"] == "array":
-        return "list of text"
-    return kind[field["type"]] + _bounds(field)
+        return _words(field["enum"])
+    kind = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
+    match field["type"]:
+        case "array":
+            return f"list of {_several(_type(field['items'], root))}"
+        case "object":
+            others = field.get("additionalProperties")
+            plain = not isinstance(others, dict) or ("type" not in others and "$ref" not in others)
+            return "map" if plain else f"map of {_several(_type(cast('Schema', others), root))}"
+        case other:
+            return kind[other] + _bounds(field)
+
+
+def _words(values: Iterable[object]) -> str:
+    return " or ".join(f"`{word}`" for word in values)
+
+
+def _several(kind: str) -> str:
+    """Of what a list or a map is made."""
+    return f"maps{kind.removeprefix('map')}" if kind.startswith("map") else kind
 
 
 def _bounds(field: Schema) -> str:

@@ -11,6 +11,7 @@ from mcp_server.agents.front_matter import AgentFile, read_agent
 from mcp_server.agents.reference import pages
 from mcp_server.agents.schema import FrontMatter
 from mcp_server.settings.blocks import Source
+from mcp_server.settings.reference import sections
 from mcp_server.settings.schema import AgentSettings, Limits, Provider, Roles, RulingLimits, SettingsFile, allowed_sources
 from mcp_server.settings.source import read_source
 
@@ -27,6 +28,14 @@ def test_a_page_is_current(name: str):
 def test_every_key_of_settings_stands_on_its_page(model: type[BaseModel]):
     page = pages()["settings.md"]
     assert [name for name in model.model_fields if f"| `{name}` |" not in page] == []
+
+
+def test_every_map_inside_the_settings_has_a_table_however_deep():
+    schema, page = SettingsFile.model_json_schema(), pages()["settings.md"]
+    maps = {name for name, one in schema["$defs"].items() if "properties" in one}
+    assert set(sections(schema)) == maps
+    assert [path for path in sections(schema).values() if f"# `{path}`\n" not in page] == []
+    assert sections(schema)["Introspection"] == "gateway.issuers.introspection"
 
 
 def test_every_key_of_front_matter_stands_on_its_page():
