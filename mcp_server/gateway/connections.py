@@ -20,6 +20,9 @@ log = structlog.get_logger("gateway")
 POLL = 1.0
 """Seconds between two looks at what was revoked. No request waits for it: each is looked at by itself."""
 
+FEWEST_OF_ONE = 20
+"""Connections that one person may have in any case, by whatever clients: a dozen programs and what they left behind."""
+
 KEPT = ("type", "asgi", "http_version", "scheme", "server", "client", "root_path", "path", "raw_path", "user", "auth")
 """What of a request's scope must be there for another one in its name."""
 
@@ -27,6 +30,8 @@ KEPT = ("type", "asgi", "http_version", "scheme", "server", "client", "root_path
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Known:
     names: tuple[str, ...]
+    whose: str
+    """The person or program, by whatever clients."""
     scope: Mapping[str, Any]
 
 
@@ -37,6 +42,7 @@ class Connections:
         """`most`: connections that the application holds at once."""
         self._app = app
         self._most = most
+        self._most_of_one = max(FEWEST_OF_ONE, most // 10)
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,6 +57,8 @@ class Connections:
             await send(message)
 
         await self._app(scope, receive, noting)
+        if given is None and VERIFIED in scope:
+            await self._make_room(scope[VERIFIED].principal.beginning)
 
     def _note(self, scope: Scope, given: str | None, answer: Message) -> None:
         """One that was opened is known from then on; one that is not there any more is forgotten."""
@@ -63,10 +71,19 @@ class Connections:
         verified: Verified | None = scope.get(VERIFIED)
         if opened is None or verified is None or answer["status"] >= 400:
             return
-        self._known[opened] = _Known(names=verified.principal.names, scope={key: scope[key] for key in KEPT if key in scope})
+        self._known[opened] = _Known(
+            names=verified.principal.names, whose=verified.principal.beginning, scope={key: scope[key] for key in KEPT if key in scope}
+        )
         # Those that ended in silence were never heard of again: the ones silent longest.
         while len(self._known) > self._most:
             self._known.popitem(last=False)
+
+    async def _make_room(self, whose: str) -> None:
+        """So that nobody's connections take everybody's: of too many of one person's the one silent longest ends."""
+        theirs = [number for number, known in self._known.items() if known.whose == whose]
+        for number in theirs[: max(0, len(theirs) - self._most_of_one)]:
+            await self._finish(number)
+            log.info("a connection was ended, as its holder has many newer ones", name=whose)
 
     async def run(self, store: Store) -> None:
         """Until cancelled: end those of whoever was revoked, by whatever process. A store that cannot be read is looked at again."""
@@ -84,10 +101,15 @@ class Connections:
 
     async def _end(self, name: str) -> None:
         for number in [number for number, known in self._known.items() if name in known.names]:
-            known = self._known.pop(number)
-            headers = [(MCP_SESSION_ID_HEADER.encode(), number.encode("latin-1"))]
-            await self._app({**known.scope, "method": "DELETE", "query_string": b"", "headers": headers}, _empty, _nowhere)
+            await self._finish(number)
             log.info("a connection was ended, as everything of its holder's was", name=name)
+
+    async def _finish(self, number: str) -> None:
+        known = self._known.pop(number, None)
+        if known is None:
+            return
+        headers = [(MCP_SESSION_ID_HEADER.encode(), number.encode("latin-1"))]
+        await self._app({**known.scope, "method": "DELETE", "query_string": b"", "headers": headers}, _empty, _nowhere)
 
 
 async def _empty() -> Message:

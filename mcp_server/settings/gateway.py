@@ -171,7 +171,9 @@ class HttpLimits(Block):
     connections: Annotated[int, Field(ge=1, le=100_000)] = key(
         2000, "Requests and idle connections at once; more are answered 503.", example=500
     )
-    sessions: Annotated[int, Field(ge=1, le=100_000)] = key(10_000, "Sessions of clients up to 2025-11-25 at once.", example=1000)
+    sessions: Annotated[int, Field(ge=1, le=100_000)] = key(
+        10_000, "Sessions of clients up to 2025-11-25 at once; of one person a tenth of them, or 20.", example=1000
+    )
     drain_seconds: Annotated[float, Field(ge=0, le=600)] = key(
         10.0, "How long calls that are under way may go on once the server is asked to end.", example=30
     )

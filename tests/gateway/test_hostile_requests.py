@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from mcp_server.gateway.connections import FEWEST_OF_ONE
 from mcp_server.gateway.proxies import REFUSED, behind
 from mcp_server.protocol.http import listen
 from tests.behaviour.gated import gated
@@ -147,6 +148,22 @@ async def test_a_request_that_could_not_be_answered_is_refused(era: Era, gateway
     for one in (nameless, *({**message, "id": id_} for id_ in (None, True, 1.0, [1]))):
         answer = await wire.post(gateway.url, json=one, headers=speaker.headers("tools/call", call))
         assert (answer.status_code, answer.text) == (400, "A request needs an id: a text or a whole number."), one.get("id")
+
+
+async def test_whoever_opens_sessions_without_end_loses_their_own_and_takes_nobody_elses(
+    issuer: Issuer, wire: httpx2.AsyncClient, tmp_path: Path
+) -> None:
+    limits = {"limits": {"sessions": FEWEST_OF_ONE + 2}}
+    async with inside(make_world(tmp_path / "team"), {"issuers": [{"issuer": issuer.url}], **limits}) as gateway:
+
+        async def opens(name: str, client: str) -> Speaker:
+            token = issuer.token(gateway.url, sub=name, client_id=client)
+            return await Speaker(wire=wire, url=gateway.url, token=token, era="2025-11-25").opened()
+
+        ada = await opens("ada", "editor")
+        greedy = [await opens("eve", f"client-{number}") for number in range(FEWEST_OF_ONE + 3)]
+        served = [(await one.posted("ping")).status_code for one in (*greedy, ada, await opens("bob", "editor"))]
+        assert served == [404] * 3 + [200] * (FEWEST_OF_ONE + 2)
 
 
 async def test_a_session_cannot_be_chosen_before_it_is_opened(gateway: Inside, issuer: Issuer, wire: httpx2.AsyncClient) -> None:
