@@ -8,6 +8,7 @@ import click
 
 from mcp_server.agents.load import load_agents
 from mcp_server.app import backend_of
+from mcp_server.cli.checks.unanswered import unanswered
 from mcp_server.cli.doctor_machine import machine, sandbox
 from mcp_server.cli.doctor_models import call_models, models_wanted
 from mcp_server.cli.doctor_notices import notices
@@ -54,6 +55,7 @@ def _settings(place: Here) -> Iterator[Finding]:
     read = ", ".join(source.file for source in settings.sources) or "none, the defaults hold"
     yield Finding(about="settings", state="ok", says=read)
     yield from findings_of("settings", settings.notices, "note")
+    yield from unanswered(settings)
     trusted = settings.trust is Trust.TRUSTED
     if trusted or settings.folder.files:
         yield Finding(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import structlog
 
 from mcp_server.cli.channels import require_channel
 from mcp_server.cli.lazy import loaded
@@ -19,8 +20,10 @@ from mcp_server.policy.values import Action, Mode
 from mcp_server.serving import Address, serve_to
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import find_places
-from mcp_server.settings.values import Flags
+from mcp_server.settings.values import Flags, Settings
 from mcp_server.settings.workspace import check_workspace
+
+log = structlog.get_logger(__name__)
 
 RULE_FLAGS = ("--allow", "--ask", "--deny")
 
@@ -106,7 +109,10 @@ def serve(
     workspace, *further = [check_workspace(folder, places) for folder in workspaces or (Path.cwd(),)]
     flags = Flags(rules=(*_readable(further), *((Action[action.upper()], text) for action, text in rules)), **values)
     log_to(sys.stderr, log_level, os.environ)
-    told = telling(os.environ, None if http is None else load_settings(workspace=workspace, places=places, flags=flags))
+    settings = None if http is None else load_settings(workspace=workspace, places=places, flags=flags)
+    told = telling(os.environ, settings)
+    if settings is not None and settings.gateway is not None:
+        warn_of_unanswered(settings)
     start = partial(serve_to, http, workspace=workspace, places=places, flags=flags, environment=os.environ, told=told)
     if console is None:
         start()
@@ -117,6 +123,13 @@ def serve(
     pages = loaded("mcp_server.cli.console")
     with terminal() as person:
         start(beside=pages.beside(person, console))
+
+
+def warn_of_unanswered(settings: Settings) -> None:
+    """A line in the log for each ask that nobody can answer: whoever meets it waits for nothing."""
+    for finding in loaded("mcp_server.cli.checks.unanswered").unanswered(settings):
+        if finding.state == "fault":
+            log.warning("an ask that nobody can answer", rule=finding.where, problem=finding.says, remedy=finding.remedy)
 
 
 def _readable(folders: Sequence[Path]) -> tuple[tuple[Action, str], ...]:

@@ -8,10 +8,14 @@ from typing import Any
 import pytest
 from anyio import to_thread
 from click.testing import CliRunner
+from structlog.testing import capture_logs
 
 from mcp_server.cli.checks.gateway import findings
+from mcp_server.cli.checks.unanswered import unanswered
 from mcp_server.cli.finding import Finding
 from mcp_server.cli.main import remit
+from mcp_server.cli.serve import warn_of_unanswered
+from mcp_server.settings.load import load_settings
 from tests.behaviour.gated import manage
 from tests.behaviour.world import World, make_world
 from tests.gateway.authorization import issuing
@@ -92,6 +96,25 @@ def test_what_is_wrong_is_said_with_its_place_and_what_to_do(world: World, gatew
     found = [finding for finding in wrong(world) if said in finding.says]
     assert [(one.state, bool(one.remedy)) for one in found][:1] == [(state, True)], wrong(world)
     assert found[0].where or found[0].about == "keys"
+
+
+def test_a_gateway_says_at_its_start_which_ask_nobody_can_answer(world: World) -> None:
+    def told() -> list[tuple[str, bool]]:
+        with capture_logs() as lines:
+            warn_of_unanswered(load_settings(workspace=world.workspace, places=world.places))
+        return [(line["log_level"], "settings have no `gateway.console`" in line["problem"]) for line in lines]
+
+    unheard = {key: value for key, value in SIGNED.items() if key != "console"}
+    manage(world, gateway={**unheard, **HELD}, permission=ASKS)
+    assert told() == [("warning", True)]
+    manage(world, gateway={**SIGNED, **HELD}, permission=ASKS)
+    assert told() == []
+
+
+def test_where_there_is_no_gateway_such_an_ask_is_good_to_know_of(world: World) -> None:
+    manage(world, permission=ASKS)
+    (found,) = unanswered(load_settings(workspace=world.workspace, places=world.places))
+    assert (found.state, "at a gateway alone" in found.says, bool(found.where)) == ("note", True, True)
 
 
 def test_a_certificate_is_looked_at_before_clients_do(world: World, tmp_path: Path) -> None:

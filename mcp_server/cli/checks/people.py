@@ -1,16 +1,14 @@
-"""`remit gateway check` on who is who: what teams and people are given that is not there, who can never be known, and asks that nobody
-can answer.
-"""
+"""`remit gateway check` on who is who: what teams and people are given that is not there, and who can never be known."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from mcp_server.cli.checks.unanswered import unanswered
 from mcp_server.cli.finding import Finding, State, finding_of
-from mcp_server.policy.values import Rule
 from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.origins import fault_at
-from mcp_server.settings.teams import RoleHolders, TeamRoles, Who
+from mcp_server.settings.teams import Who
 from mcp_server.settings.values import Settings
 
 TEXTS = frozenset({"iss", "sub", "azp", "client_id", "jti", "name", "given_name", "family_name", "preferred_username", "email", "scope"})
@@ -37,7 +35,7 @@ class Roll:
 
 def people(roll: Roll) -> Iterator[Finding]:
     """All of it, and where nothing is wrong, that."""
-    wrong = [*_members(roll), *_given(roll), *_known(roll), *_answered(roll)]
+    wrong = [*_members(roll), *_given(roll), *_known(roll), *unanswered(roll.settings)]
     yield from wrong
     if not any(finding.state == "fault" for finding in wrong):
         gateway = roll.gateway
@@ -99,47 +97,3 @@ def _claim(roll: Roll, place: str, who: Who, claim: str, wanted: object) -> Iter
 
 def _only(gateway: Gateway) -> str:
     return gateway.issuers[0].issuer if len(gateway.issuers) == 1 else ""
-
-
-# ---- asks that nobody can answer --------------------------------------------------------------------
-
-
-def _answered(roll: Roll) -> Iterator[Finding]:
-    for team, rule in _left_to_others(roll):
-        problem = _unanswerable(roll, rule, team)
-        if problem is not None:
-            (state, says), remedy = problem, "see `answer_by` in docs/gateway.md"
-            yield Finding(about="rules", state=state, says=f"`{rule}` {says}", remedy=remedy, where=rule.origin)
-
-
-def _left_to_others(roll: Roll) -> Iterator[tuple[str | None, Rule]]:
-    """Rules whose asks somebody else must answer, and the team that they bind; None: more than one."""
-    settings = roll.settings
-    everyone = (*settings.commons.managed, *(rule for tuning in settings.agents.values() for rule in tuning.managed))
-    yield from ((None, rule) for rule in everyone if rule.answer_by)
-    yield from ((team, rule) for team, rules in settings.team_rules.items() for rule in rules if rule.answer_by)
-    yield from ((None, rule) for rules in settings.people_rules.values() for rule in rules if rule.answer_by)
-
-
-def _unanswerable(roll: Roll, rule: Rule, team: str | None) -> tuple[State, str] | None:
-    """Why nobody can, or not for everybody."""
-    gateway, role = roll.gateway, rule.answer_by or ""
-    if gateway.console is None or "console" not in roll.settings.channels:
-        lacks = "`gateway.console`" if gateway.console is None else "`console` among the `channels`"
-        return "fault", f"can be answered in the gateway's console alone, and settings have no {lacks}: each such call is denied in the end"
-    if gateway.console_issuer is None:
-        return "fault", "can be answered by nobody: people come into the console with API keys alone, and no key answers for somebody else"
-    if role == "member" or _holds(gateway.roles, role):
-        return None
-    teams = [name for name, one in gateway.teams.items() if _holds(one.roles, role)]
-    if team in teams:
-        return None
-    if team is None and teams:
-        return "note", f"can be answered for the people of {', '.join(teams)} alone: over nobody else does anybody hold `{role}`"
-    return "fault", f"can be answered by nobody: nobody is named as `{role}`"
-
-
-def _holds(block: RoleHolders | TeamRoles, role: str) -> bool:
-    """Is anybody named as that but API keys, which answer for nobody?"""
-    named = {"approver": block.approver, "operator": block.operator, "auditor": block.auditor}
-    return any(who.key is None for who in named.get(role, ()))
