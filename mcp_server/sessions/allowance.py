@@ -153,8 +153,13 @@ def _refused(deployment: Deployment, use: LimitUse) -> str:
 
 
 def _most(limit: Limit, number: float) -> str:
-    unit = {"requests_per_minute": " requests a minute", "concurrent_runs": " runs at once", "tokens_per_day": " tokens a day"}
-    return f"{number_of(limit, number)}{unit.get(limit, ' a day')}"
+    things = {
+        "requests_per_minute": (" request", " a minute"),
+        "concurrent_runs": (" run", " at once"),
+        "tokens_per_day": (" token", " a day"),
+    }
+    one, span = things.get(limit, ("", " a day"))
+    return f"{number_of(limit, number)}{one}{'s' if one and number != 1 else ''}{span}"
 
 
 def number_of(limit: Limit, number: float) -> str:

@@ -213,7 +213,7 @@ async def test_an_ended_run_that_is_given_another_prompt_counts_as_well(tmp_path
         worked = content_of(await sent(client, "worker"))["task_id"]
         await ended(served)
         await sent(client, "holder", background=True)
-        assert "limit of 1 runs at once" in text_of(await sent(client, "worker", task_id=worked))
+        assert "limit of 1 run at once" in text_of(await sent(client, "worker", task_id=worked))
 
 
 async def test_subagents_own_subagents_count_and_a_team_counts_together(tmp_path: Path) -> None:
