@@ -12,6 +12,7 @@ import httpx2
 import pytest
 from anyio.abc import TaskGroup
 
+from mcp_server.gateway.streams import LOOK
 from mcp_server.protocol.listening import MOST_OF_ONE
 from mcp_server.protocol.tasks_wire import IDENTIFIER as TASKS
 from mcp_server.protocol.timing import Timing
@@ -75,7 +76,7 @@ async def place(folder: Path) -> AsyncGenerator[Place]:
     world = make_world(folder / "team", script={**script, "title": [says("a job")]}, agents={name: agent() for name in (HERS, THEIRS)})
     async with issuing() as issuer, httpx2.AsyncClient(timeout=LONG) as wire:
         swift = Timing(progress_every=0.02)
-        async with inside(world, {"issuers": [{"issuer": issuer.url}], "console": {}}, timing=swift) as gateway:
+        async with inside(world, {"issuers": [{"issuer": issuer.url}], "console": {}}, timing=swift, look=LOOK) as gateway:
             yield Place(gateway=gateway, issuer=issuer, wire=wire)
 
 
