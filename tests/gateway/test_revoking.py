@@ -16,6 +16,7 @@ from mcp_server.app import STORE_FILE
 from mcp_server.cli.main import remit
 from mcp_server.principal import TokenPrincipal
 from mcp_server.records import PromptState, RunState
+from mcp_server.sessions.ending import end_session
 from mcp_server.store.sqlite import open_store
 from tests.behaviour.stories import TEAM, team, until
 from tests.behaviour.world import make_world
@@ -106,6 +107,28 @@ async def test_everything_of_somebody_ends_and_nothing_of_anybody_elses(tmp_path
                 return gateway.sessions == 1
 
             await until(parted)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_session_that_somebody_ended_gives_way_to_another_and_ends_its_lines(tmp_path: Path, era: Era) -> None:
+    world = make_world(tmp_path / "team", settings={"permission": RULES})
+    async with issuing() as issuer, inside(world, {"issuers": [{"issuer": issuer.url}]}) as gateway, httpx2.AsyncClient() as wire:
+        alice = await Speaker(wire=wire, url=gateway.url, token=issuer.token(gateway.url, sub="alice"), era=era).opened()
+        started = await alice.calls("bash", command="sleep 600", description="waits", background=True)
+        assert "bash_id" in started["result"]["structuredContent"]
+        other = world.store()
+        (key,) = await other.principals('["')
+        (first,) = await other.sessions(key, roots=True)
+        await end_session(other, first, "an operator", at=time.time())
+
+        async def ended() -> bool:
+            return not gateway.parts.deployment.background.of(first.id)
+
+        await until(ended)
+        assert not (await alice.calls("read", filePath="README.md"))["result"].get("isError")
+        second, _ = await other.sessions(key, roots=True)
+        assert (second.id != first.id, second.ended_at) == (True, None)
+        await other.close()
 
 
 async def test_a_token_counts_that_was_issued_since_and_an_api_key_has_an_end_of_its_own(tmp_path: Path) -> None:
