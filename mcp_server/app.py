@@ -31,6 +31,9 @@ from mcp_server.protocol.state_key import request_state_key
 from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.tasks_told import TaskSource
 from mcp_server.protocol.timing import Timing
+from mcp_server.protocol.upstream.composing import opener_of
+from mcp_server.protocol.upstream.expanding import secrets_in
+from mcp_server.protocol.upstream.servers import Opener, Servers
 from mcp_server.redaction import LONGEST_STRING, Redaction, secrets_of
 from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sessions.bounds import limits_of
@@ -53,6 +56,7 @@ from mcp_server.sessions.rulebooks import Rulebooks, rulebooks_at
 from mcp_server.sessions.sealing import Sealer
 from mcp_server.sessions.sight import StoreSight
 from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.sessions.toolbox import Toolbox
 from mcp_server.sessions.toolset.all import every_tool
 from mcp_server.sessions.watch import Watch
 from mcp_server.sessions.ways import Ways
@@ -127,8 +131,9 @@ async def running(
     opened: Callable[[Path], Store] | None = None,
     executor: Callable[[Advance], Executor] = InProcess,
     telemetry: Telemetry = SILENT,
+    opener: Opener | None = None,
 ) -> AsyncGenerator[Running]:
-    """Everything but the transport, from open store to laid-down runs. `opened`: another way to open the store.
+    """Everything but the transport, from open store to laid-down runs. `opened`, `opener`: other ways to the store, to other servers.
 
     Raises:
         ConfigError: Settings or definitions are at fault.
@@ -138,19 +143,19 @@ async def running(
     settings = books.own.edition.settings
     redaction = Redaction(secrets=_secrets(settings, environment))
     async with _kept((opened or partial(open_store, secrets=redaction.secrets))(private_folder(places.state) / STORE_FILE)) as store:
-        asks = ClientModel(enabled=lambda: books.own.edition.settings.sampling, clock=clock)
         deployment = Deployment(
             store=store,
             clock=clock,
             rulebook=books,
+            asks=(asks := ClientModel(enabled=lambda: books.own.edition.settings.sampling, clock=clock)),
             backend=_told_of(replace(backend_of(settings, workspace, environment), client=asks), telemetry),
             limits=limits(limits_of(settings)),
-            asks=asks,
             outputs=private_folder(places.cache) / "outputs",
             environment=harmless(environment),
             owner=f"{os.getpid()}-{secrets.token_hex(8)}",
             workspaces=books.workspaces,
-            enclosing=Enclosing(settings.sandbox, places, harmless(environment)),
+            enclosing=(enclosing := Enclosing(settings.sandbox, places, harmless(environment))),
+            upstreams=_servers(books, store, opener or _way(environment, enclosing, places, redaction), clock),
             web=web_of(lambda: books.own.edition.settings, environment),
             tools=settings.tools,
             herald=announcer_of(settings, _ground(store, settings, environment, places, redaction, clock)),
@@ -158,8 +163,32 @@ async def running(
             arguments_told=_told(books.own, redaction),
             telemetry=telemetry,
         )
-        async with deployment.background.open(), _living(_wired(deployment, settings, places, timing, executor, books)) as parts:
+        async with _lent(deployment), _living(_wired(deployment, settings, places, timing, executor, books)) as parts:
             yield parts
+
+
+def _way(environment: Mapping[str, str], enclosing: Enclosing, places: Places, redaction: Redaction) -> Opener:
+    """The real way to other servers."""
+    return opener_of(environment, harmless(environment), enclosing, private_folder(places.cache), redaction.text)
+
+
+def _servers(books: Rulebooks, store: Store, opener: Opener, clock: Callable[[], float]) -> Servers:
+    """The other servers, as the files say at each call."""
+    return Servers(
+        settings=lambda: books.own.edition.settings.upstreams,
+        store=store,
+        opener=opener,
+        version=importlib.metadata.version("remit"),
+        clock=clock,
+        steady=time.monotonic,
+    )
+
+
+@asynccontextmanager
+async def _lent(deployment: Deployment) -> AsyncGenerator[None]:
+    """What tools start lives inside, and ends after whoever uses it."""
+    async with deployment.background.open(), deployment.upstreams.open():
+        yield
 
 
 @asynccontextmanager
@@ -179,7 +208,8 @@ def _told_of(backend: Backends, telemetry: Telemetry) -> Telling:
 def _secrets(settings: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:
     """What must not be written down anywhere: keys, and what the environment holds under a telling name."""
     named = (one.api_key_env for one in (*settings.providers.values(), settings.websearch) if one is not None)
-    return secrets_of(environment, *(environment.get(name) for name in named if name))
+    lent = secrets_in(settings.upstreams.values(), environment)
+    return secrets_of(environment, *(environment.get(name) for name in named if name), *lent)
 
 
 def _ways(settings: Settings, places: Places) -> Ways:
@@ -281,7 +311,7 @@ def _wired(
     workspace, timing = deployment.workspaces[0], timing or timing_of(settings)
     supervisor = Supervisor(deployment, executor)
     tools = every_tool(deployment, supervisor, workspace)
-    desk = Desk(deployment, supervisor, supervisor.equip(tools), tools)
+    desk = Desk(deployment, supervisor, supervisor.equip(tools), Toolbox(deployment, tools))
     promised, showing = PromiseDesk(deployment, supervisor, desk.book), Showing(ways=deployment.ways)
     caller_of = Callers(Caller(principal=LOCAL, workspace=workspace, agent=settings.agent), known_only=settings.gateway is not None)
     sight = StoreSight(deployment)

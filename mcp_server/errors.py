@@ -4,6 +4,7 @@
     ├── ConfigError          operator: all faults of the configuration at once, with file and line
     ├── WorkspaceRefused     operator: this folder may not be a workspace
     ├── ToolFailure          model: the tool ran, or could not; text it can act on
+    │   └── OutcomeUnknown       it was begun, and nobody can say what became of it
     ├── NoSuchHandle         model: foreign, unknown and malformed ids, one wording for all
     ├── ModelError           run: the model's turn could not be had
     │   ├── ModelNotConfigured
@@ -58,6 +59,10 @@ class WorkspaceRefused(RemitError):
 
 class ToolFailure(RemitError):
     """A tool could not do what was asked; the text tells the model what to do next."""
+
+
+class OutcomeUnknown(ToolFailure):
+    """It was sent to somebody else who may or may not have done it; it is never sent again without being asked for."""
 
 
 class NoSuchHandle(RemitError):

@@ -39,6 +39,8 @@ def opinions_of(authority: Authority, permission: str, value: Value, arguments: 
 
 def _decide_value(authority: Authority, request: Request, value: Value, digest: str | None) -> ValueVerdict:
     said = opinions_of(authority, request.permission, value, request.arguments)
+    if request.guards:
+        said = (*said, *layers.opinions(request.guards, value, request.permission, request.arguments))
     action, step, asks, lifted = _judged(authority, request, value, said, digest)
     return ValueVerdict(
         permission=request.permission,

@@ -211,6 +211,8 @@ class Request:
     """Asks that a person who must be asked for this anyway is shown too, and lifts with it. They never make it ask."""
     notes: tuple[str, ...] = ()
     """What such a person must see besides the values."""
+    guards: tuple[Layer, ...] = ()
+    """Layers that speak of this very request beside the session's own, none of which may allow."""
 
 
 CallId = NewType("CallId", str)

@@ -20,6 +20,8 @@ def _problem(request: Request) -> str | None:
     permission = request.permission
     if permission == "" or "*" in permission or "?" in permission:
         return f"`{permission}` is no permission"
+    if any(layer.may_allow for layer in request.guards):
+        return f"a layer that the request for `{permission}` brings along may not allow"
     sort = _SORTS.get(permission, PlainValue)
     for value in request.values:
         problem = _value(permission, value, sort)

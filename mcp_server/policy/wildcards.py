@@ -5,7 +5,7 @@ Only text against text. What a rule's patterns are matched with is `matching`.
 
 import fnmatch
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 
 PatternTest = Callable[[str], bool]
@@ -71,6 +71,11 @@ def _test(form: str) -> PatternTest:
         return lambda text: text.endswith(tail)
     compiled = re.compile(expression(form))
     return lambda text: compiled.match(text) is not None
+
+
+def listed(name: str, names: Collection[str]) -> bool:
+    """Does a list of names, some of which may be patterns, hold this one?"""
+    return name in names or any(not plain(each) and matches(each, name) for each in names)
 
 
 # ---- patterns against patterns ------------------------------------------------------------------

@@ -27,7 +27,7 @@ from mcp_server.protocol.lines import Line
 from mcp_server.records import Prompt, SessionRecord
 from mcp_server.sessions.front import Caller, Open
 from mcp_server.sessions.view import CARRIERS
-from mcp_server.tools.base import ToolSpec
+from mcp_server.tools.base import SEPARATOR, ToolSpec
 
 IDENTIFIER = EXTENSION_ID
 
@@ -88,15 +88,18 @@ def declares_apps(ctx: Request) -> bool:
     return client_supports_apps(ctx) and not shared
 
 
-def lister(listed_for: Callable[[Request], Sequence[Tool]], specs: Sequence[ToolSpec], panel: Panel | None) -> Lister:
+def lister(listed_for: Callable[[Request], Awaitable[Sequence[Tool]]], specs: Sequence[ToolSpec], panel: Panel | None) -> Lister:
     """Answers `tools/list`: with the panel, where the request declares apps. `listed_for`: what whoever makes the request is given."""
     waiting = {spec.name for spec in specs if not spec.by_ownership or spec.name in CARRIERS}
 
     async def list_tools(ctx: Request, _: PaginatedRequestParams | None) -> ListToolsResult:
-        tools = listed_for(ctx)
+        tools = await listed_for(ctx)
         if panel is None or not declares_apps(ctx):
             return ListToolsResult(tools=list(tools))
-        linked = [tool.model_copy(update={"meta": {"ui": {"resourceUri": ADDRESS}}}) if tool.name in waiting else tool for tool in tools]
+        linked = [
+            tool.model_copy(update={"meta": {"ui": {"resourceUri": ADDRESS}}}) if tool.name in waiting or SEPARATOR in tool.name else tool
+            for tool in tools
+        ]
         return ListToolsResult(tools=[*linked, *panel.tools()])
 
     return list_tools

@@ -23,7 +23,7 @@ from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.wire import ended, failure, misfit, tool_error, unknown_tool, waiting
 from mcp_server.records import PromptId, SessionRecord
 from mcp_server.sessions.front import Caller, Ended, Front, Open
-from mcp_server.tools.base import ToolSpec
+from mcp_server.tools.base import SEPARATOR, ToolSpec
 
 log = structlog.get_logger("protocol")
 
@@ -92,15 +92,22 @@ class ToolCalls:
         panel = self._panel if self._panel is not None and declares_apps(ctx) else None
         if panel is not None and params.name in self._of_panel:
             return await self._panelled(ctx, panel, params)
-        spec = self._specs.get(params.name)
-        if spec is None:
-            return unknown_tool(params.name, tuple(self._specs))
+        try:
+            spec = self._specs.get(params.name) or await self._foreign(ctx, params.name)
+            if spec is None:
+                return unknown_tool(params.name, tuple(self._specs))
+            return await self._answered(ctx, spec, params, panel)
+        except Exception as error:
+            return failure(error, params.name)
+
+    async def _foreign(self, ctx: Request, name: str) -> ToolSpec | None:
+        return await self._front.foreign(self._caller_of(ctx), name) if SEPARATOR in name else None
+
+    async def _answered(self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams, panel: Panel | None) -> Told:
         try:
             return await self._answer(ctx, spec, params, panel)
         except ValidationError as error:
             return misfit(spec.name, error) if error.title == spec.arguments.__name__ else failure(error, spec.name)
-        except Exception as error:
-            return failure(error, spec.name)
 
     async def _panelled(self, ctx: Request, panel: Panel, params: CallToolRequestParams) -> CallToolResult:
         try:

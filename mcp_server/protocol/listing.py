@@ -41,7 +41,7 @@ def _tool(spec: ToolSpec) -> Tool:
         name=spec.name,
         title=spec.title,
         description=spec.description,
-        input_schema=schema_of(spec.arguments),
+        input_schema=schema_of(spec.arguments) if spec.foreign is None else dict(spec.foreign),
         output_schema=None if spec.output is None else schema_of(spec.output, "serialization"),
         annotations=ToolAnnotations(
             title=spec.title,

@@ -1,7 +1,7 @@
 """The MCP server: what it lists, what it says of itself, and where its calls go. One object serves both eras and all transports."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from mcp.server.caching import CacheHint
@@ -102,12 +102,13 @@ def build_server(
     return server
 
 
-def _given(front: Front, caller_of: CallerOf, every: Sequence[Tool]) -> Callable[[Request], Sequence[Tool]]:
+def _given(front: Front, caller_of: CallerOf, every: Sequence[Tool]) -> Callable[[Request], Awaitable[Sequence[Tool]]]:
     """The tools of whoever makes a request; the list that was made once, where no settings speak of callers."""
 
-    def given(ctx: Request) -> Sequence[Tool]:
+    async def given(ctx: Request) -> Sequence[Tool]:
         caller = caller_of(ctx)
-        return every if caller.membership is None else listed(front.specs_for(caller))
+        own = every if caller.membership is None else listed(front.specs_for(caller))
+        return (*own, *listed(await front.foreign_for(caller)))
 
     return given
 

@@ -38,7 +38,7 @@ from mcp_server.protocol.timing import Timing
 from mcp_server.records import Prompt, PromptId
 from mcp_server.sessions.front import Caller, Front
 from mcp_server.sessions.promised import Promised, PromisedFront
-from mcp_server.tools.base import ToolSpec
+from mcp_server.tools.base import SEPARATOR, ToolSpec, bare
 
 _VERSIONS = frozenset(MODERN_PROTOCOL_VERSIONS)
 
@@ -88,7 +88,7 @@ class Tasks:
         """
         lends = lent(ctx.session.client_capabilities, ctx.protocol_version)
         promised = await self.promised.promised(self._caller_of(ctx), task_id, lends)
-        if promised.tool not in self._specs:
+        if promised.tool not in self._specs and SEPARATOR not in promised.tool:
             raise NoSuchHandle("task")
         return promised
 
@@ -104,7 +104,8 @@ class Tasks:
         for ask in promised.turns:
             if await self._front.put_turn(promised.call_id, ask.id):
                 shown[ask.id] = request_of(ask)
-        return detailed(self._specs[promised.tool], promised, shown, poll_every=self._timing.poll_every)
+        spec = self._specs.get(promised.tool) or bare(promised.tool)
+        return detailed(spec, promised, shown, poll_every=self._timing.poll_every)
 
     async def answered(self, ctx: Request, promised: Promised, responses: Mapping[str, object]) -> None:
         """Answers to what is still open count, one by one; every other one is passed over."""

@@ -17,6 +17,9 @@ from mcp_server.tools.base import ToolSpec
 
 log = structlog.get_logger("protocol")
 
+FROM = "remit/server"
+"""The key in `_meta` of a result of another server's tool: whose it is."""
+
 INTERNAL = "internal error; the server's log says what happened"
 
 
@@ -74,7 +77,8 @@ def unknown_tool(tool: str, known: tuple[str, ...]) -> CallToolResult:
 
 def ended(spec: ToolSpec, call: CallEnded) -> CallToolResult:
     """The result of a call. Whatever is not *done* is a tool error: a refusal must not pass for a success."""
-    result = CallToolResult(content=[_block(part) for part in call.parts], is_error=call.ending is not Ending.DONE)
+    whose = {FROM: spec.server} if spec.server else None
+    result = CallToolResult(content=[_block(part) for part in call.parts], is_error=call.ending is not Ending.DONE, _meta=whose)
     return _structured(spec, result, call.structured)
 
 

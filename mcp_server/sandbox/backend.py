@@ -26,6 +26,13 @@ class Job:
     mark: tuple[str, str]
     """A variable that is put into its environment, by which its processes are known."""
     input: int = subprocess.DEVNULL
+    errors: int | None = None
+    """The descriptor for standard error, where that is another one."""
+
+    @property
+    def complaints(self) -> int:
+        """Where standard error goes."""
+        return self.output if self.errors is None else self.errors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +58,11 @@ class Backend(Protocol):
     @property
     def own_temporary(self) -> bool:
         """What commands call `/tmp` is the profile's temporary folder."""
+        ...
+
+    @property
+    def ends_with_us(self) -> bool:
+        """Should this process be killed, all that a command started ends too."""
         ...
 
     def start(self, profile: Profile, job: Job) -> Started:

@@ -44,6 +44,7 @@ class Bubblewrap:
     placeholders: Placeholders
     name: str = NAME
     own_temporary: bool = True
+    ends_with_us: bool = True
 
     def cannot_hold(self, profile: Profile) -> tuple[str, ...]:
         """Links that stand where a protected path would: a mount goes to where a link leads, and the link can be replaced."""
@@ -93,7 +94,7 @@ class Bubblewrap:
             argv,
             stdin=job.input,
             stdout=job.output,
-            stderr=job.output,
+            stderr=job.complaints,
             cwd="/",
             env={**profile.environment, "TMPDIR": "/tmp", job.mark[0]: job.mark[1]},  # noqa: S108 - the sandbox's own
             pass_fds=(*held.open, telling),

@@ -36,6 +36,7 @@ class Landlock:
     version: int
     name: str = NAME
     own_temporary: bool = False
+    ends_with_us: bool = False
 
     def cannot_hold(self, profile: Profile) -> tuple[str, ...]:
         made = list(profile.unheld)
@@ -116,7 +117,7 @@ class _Keeper:
             limited(job.argv, profile.limits),
             stdin=job.input,
             stdout=job.output,
-            stderr=job.output,
+            stderr=job.complaints,
             cwd=job.cwd,
             env={**profile.environment, "TMPDIR": profile.temporary, job.mark[0]: job.mark[1]},
             start_new_session=True,

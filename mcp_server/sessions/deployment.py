@@ -19,6 +19,7 @@ from mcp_server.sessions.ways import Ways
 from mcp_server.store.protocol import Store
 from mcp_server.telemetry.base import SILENT, Telemetry
 from mcp_server.tools.background import Background
+from mcp_server.tools.foreign import NoUpstreams, Upstreams
 from mcp_server.tools.web.reach import Web
 
 
@@ -114,6 +115,8 @@ class Deployment:
     """Lines of shell that go on in the background."""
     web: Web = field(default_factory=Web)
     """How its tools reach the web."""
+    upstreams: Upstreams = field(default_factory=NoUpstreams)
+    """Other MCP servers, whose tools it offers too."""
     telemetry: Telemetry = SILENT
     """Told of what happens; decides nothing."""
     tools: tuple[str, ...] | None = None

@@ -21,21 +21,21 @@ from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.sendable import given, sendable
 from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.sessions.toolbox import Toolbox
 from mcp_server.sessions.view import ORPHANS, Views
-from mcp_server.sessions.work import AnyTool
 from mcp_server.tools.base import ToolSpec
 
 
 class Desk:
     """See `Front`."""
 
-    def __init__(self, deployment: Deployment, supervisor: Supervisor, gate: Gate, tools: Mapping[str, AnyTool]) -> None:
+    def __init__(self, deployment: Deployment, supervisor: Supervisor, gate: Gate, toolbox: Toolbox) -> None:
         self._deployment = deployment
         self._supervisor = supervisor
-        self._tools = tools
+        self._toolbox = toolbox
         self._roots = Roots(deployment)
         self._views = Views(deployment, supervisor, self._roots)
-        self.book = CallBook(deployment, supervisor, gate, tools, self._roots, self._views)
+        self.book = CallBook(deployment, supervisor, gate, toolbox.own, self._roots, self._views)
         self._parting = False
         supervisor.holders = self._prompt_changed
         deployment.asks.changed = self._ask_changed
@@ -50,10 +50,16 @@ class Desk:
         self._supervisor.wakeups.ring_all()
 
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec for tool in self._tools.values())
+        return self._toolbox.specs()
 
     def specs_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
         return given(self.specs(), caller, self.agents(caller))
+
+    async def foreign_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        return await self._toolbox.foreign_for(caller)
+
+    async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
+        return await self._toolbox.foreign(caller, name)
 
     def agents(self, caller: Caller) -> tuple[Offered, ...]:
         return sendable(self._deployment, caller)
@@ -69,6 +75,7 @@ class Desk:
         root = next(iter(await self._deployment.store.chain(root_id)), None)
         if root is not None and root.ended_at is None:
             await self._roots.end(root)
+        self._deployment.upstreams.left(root_id)
 
     async def ended(self, root_id: SessionId) -> bool:
         return bool(await self._roots.ended_by(root_id))

@@ -95,6 +95,14 @@ class Front(Protocol):
         """Those of them that the caller is given, as they present themselves to them. The same for every connection of theirs."""
         ...
 
+    async def foreign_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        """Those of other servers that the caller is given. Waits for servers, each within its bounds."""
+        ...
+
+    async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
+        """One of them; None: there is none of that name for this caller."""
+        ...
+
     def agents(self, caller: Caller) -> tuple[Offered, ...]:
         """Those that `task` may send, by name, as the files say now. The same for every connection of theirs."""
         ...

@@ -5,12 +5,12 @@
 The audit event is written before the act that it permits; if that write fails, the tool does not run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import structlog
 
-from mcp_server.errors import LeaseLost, NoSuchHandle, StoreError, ToolFailure
+from mcp_server.errors import LeaseLost, NoSuchHandle, OutcomeUnknown, StoreError, ToolFailure
 from mcp_server.policy.values import Action, ToolCall
 from mcp_server.records import AuditEvent, CallEnded, Ending
 from mcp_server.sessions import refusals
@@ -20,7 +20,7 @@ from mcp_server.sessions.preparing import Prepared, Preparing, permitted
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.resuming import come_back
 from mcp_server.sessions.turnstile import Turnstile
-from mcp_server.sessions.work import AnyTool, Asks, AwaitsChild, AwaitsPerson, Parked, Work
+from mcp_server.sessions.work import Asks, AwaitsChild, AwaitsPerson, Parked, Work
 from mcp_server.tools.base import ToolResult
 
 log = structlog.get_logger(__name__)
@@ -32,9 +32,9 @@ RACES = 5
 class Gate:
     """Decides, asks, records, and only then runs."""
 
-    def __init__(self, deployment: Deployment, tools: Mapping[str, AnyTool], prompting: Prompting) -> None:
+    def __init__(self, deployment: Deployment, preparing: Preparing, prompting: Prompting) -> None:
         self._deployment = deployment
-        self._preparing = Preparing(deployment, tools)
+        self._preparing = preparing
         self._prompting = prompting
         self._places = Turnstile(deployment.limits.tool_calls, deployment.steady)
 
@@ -134,6 +134,8 @@ class Gate:
     async def _result(self, work: Work, prepared: Prepared) -> ToolResult | Parked | Asks | CallEnded:
         try:
             return await prepared.tool.run(prepared.arguments, prepared.context)
+        except OutcomeUnknown as error:
+            return refusals.interrupted(work.call, str(error))
         except (ToolFailure, NoSuchHandle) as error:
             return refusals.failed(work.call, str(error))
         except StoreError:

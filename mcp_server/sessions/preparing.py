@@ -1,6 +1,5 @@
 """A fresh look at what a call asks for: does it make sense, and which permissions would it need? Nothing happens here."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, ValidationError
@@ -11,10 +10,10 @@ from mcp_server.policy.values import PlainValue, Request, ToolCall
 from mcp_server.policy.verdicts import Verdict
 from mcp_server.records import CallEnded
 from mcp_server.sessions import refusals
-from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.lending import context_of
 from mcp_server.sessions.looking import Look
 from mcp_server.sessions.models.base import MALFORMED
+from mcp_server.sessions.toolbox import Toolbox
 from mcp_server.sessions.work import AnyTool, Foreseeing, SessionContext, Work
 from mcp_server.tools.base import ToolSpec
 
@@ -34,22 +33,20 @@ class Prepared:
 class Preparing:
     """Reads calls against the deployment's tools."""
 
-    def __init__(self, deployment: Deployment, tools: Mapping[str, AnyTool]) -> None:
-        self._deployment = deployment
-        self._tools = tools
+    def __init__(self, toolbox: Toolbox) -> None:
+        self._toolbox = toolbox
 
     async def prepare(self, work: Work, look: Look) -> Prepared | CallEnded:
         """The call with all that its decision needs, or why it makes no sense. Nothing has happened yet."""
-        tool = self._tools.get(work.call.tool)
-        shown = look.standing.definition.tools if look.standing.definition else None
-        if tool is None or (shown is not None and work.call.tool not in shown):
-            known = ", ".join(name for name in self._tools if shown is None or name in shown)
-            return refusals.failed(work.call, f"{work.session.agent} has no tool `{work.call.tool}`; it has: {known or 'none'}")
+        name, named = work.call.tool, look.standing.definition.tools if look.standing.definition else None
+        tool = await self._toolbox.find(work.session, name, named)
+        if tool is None:
+            return refusals.failed(work.call, self._toolbox.unknown(work.session, name, named))
         if MALFORMED in work.call.arguments:
             return refusals.failed(
                 work.call, f"`{work.call.tool}` needs a JSON object of arguments; what came was none, and nothing was done"
             )
-        context, spec = context_of(self._deployment, work, look), tool.spec
+        context, spec = context_of(self._toolbox.deployment, work, look), tool.spec
         try:
             arguments = spec.arguments.model_validate(dict(work.call.arguments))
             requests = tool.requests(arguments, context)

@@ -69,12 +69,14 @@ def failed(call: ToolCall, text: str) -> CallEnded:
     return CallEnded(call_id=call.id, tool=call.tool, ending=Ending.FAILED, parts=(TextPart(text=text),))
 
 
-def interrupted(call: ToolCall) -> CallEnded:
-    """The process that ran it is gone."""
-    text = (
-        "interrupted, outcome unknown: the server stopped while this call ran. It may have happened, in part or whole. "
-        "Look before you do it again."
-    )
+STOPPED = (
+    "interrupted, outcome unknown: the server stopped while this call ran. It may have happened, in part or whole. "
+    "Look before you do it again."
+)
+
+
+def interrupted(call: ToolCall, text: str = STOPPED) -> CallEnded:
+    """Whoever ran it is gone: this process's forerunner, or another server."""
     return CallEnded(call_id=call.id, tool=call.tool, ending=Ending.INTERRUPTED, parts=(TextPart(text=text),))
 
 

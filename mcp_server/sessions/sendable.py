@@ -6,6 +6,7 @@ from mcp_server.policy.chain import authority
 from mcp_server.policy.decide import decide
 from mcp_server.policy.values import Action, Request, SpawnValue
 from mcp_server.policy.verdicts import SessionId
+from mcp_server.policy.wildcards import listed
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Caller, Offered
 from mcp_server.sessions.roots import root_of
@@ -18,7 +19,7 @@ from mcp_server.tools.base import ToolSpec
 def given(specs: Sequence[ToolSpec], caller: Caller, agents: Sequence[Offered]) -> tuple[ToolSpec, ...]:
     """The tools that the caller is given, `task` with the agents that they may send."""
     tools = None if caller.membership is None else caller.membership.tools
-    mine = (spec for spec in specs if tools is None or spec.name in tools)
+    mine = (spec for spec in specs if tools is None or listed(spec.name, tools))
     return tuple(spec_about(spec, agents) if spec.name == "task" else spec for spec in mine)
 
 

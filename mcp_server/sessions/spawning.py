@@ -63,20 +63,6 @@ def wanted_agent(definitions: Mapping[str, AgentDefinition], name: str, *, resum
     raise ToolFailure(f"`{name}` {why}; subagents are: {listed}")
 
 
-def narrowed_tools(asked: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...] | None:
-    """The tools a child is left.
-
-    Raises:
-        ToolFailure: A name is not a tool's: a typo must not leave a child with more or less than was meant.
-    """
-    if asked is None:
-        return None
-    unknown = sorted(set(asked) - set(known))
-    if unknown:
-        raise ToolFailure(f"tools: {', '.join(unknown)} do not exist; there are: {', '.join(known)}")
-    return tuple(dict.fromkeys(asked))
-
-
 def inherited_rulings(standing: Standing, asked: Sequence[str] | None) -> tuple[RulingRecord, ...]:
     """The caller's own rulings that are to be handed down.
 

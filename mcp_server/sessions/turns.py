@@ -1,22 +1,19 @@
 """What a model is given for one turn: its prompt, its transcript, and the tools that it is shown."""
 
-from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from anyio import to_thread
 
 from mcp_server.errors import ModelNotConfigured
-from mcp_server.policy.chain import Authority, authority
-from mcp_server.policy.derived import permission_of
-from mcp_server.policy.shown import wholly_denied
+from mcp_server.policy.chain import authority
 from mcp_server.records import ModelTurn, SessionRecord, StoredEntry
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.instructions import nearby
 from mcp_server.sessions.models.base import ToolOffer, TurnRequest
 from mcp_server.sessions.standing import GONE, Standing, standing_of
+from mcp_server.sessions.toolbox import Toolbox
 from mcp_server.sessions.turnstile import Turnstile
-from mcp_server.sessions.work import AnyTool
 from mcp_server.tools.base import ToolSpec
 
 PREAMBLE = (
@@ -29,9 +26,9 @@ PREAMBLE = (
 class Turns:
     """Asks the back end for turns."""
 
-    def __init__(self, deployment: Deployment, tools: Mapping[str, AnyTool]) -> None:
+    def __init__(self, deployment: Deployment, toolbox: Toolbox) -> None:
         self._deployment = deployment
-        self._tools = tools
+        self._toolbox = toolbox
         self._offers: dict[str, ToolOffer] = {}
         """Made once."""
         self._places = Turnstile(deployment.limits.model_calls, deployment.steady)
@@ -79,7 +76,7 @@ class Turns:
             fallback=rulebook.fallback(definition),
             system="\n\n".join(text for text in (definition.prompt, preamble, instructions) if text),
             transcript=transcript,
-            tools=self.offers(standing),
+            tools=await self.offers(standing),
             temperature=definition.temperature,
             top_p=definition.top_p,
             options=definition.options,
@@ -88,21 +85,15 @@ class Turns:
         )
         return await self._deployment.backend.turn(request)
 
-    def offers(self, standing: Standing) -> tuple[ToolOffer, ...]:
+    async def offers(self, standing: Standing) -> tuple[ToolOffer, ...]:
         """The tools that the session's model is shown. Being shown a tool permits nothing."""
         current = authority(standing.members, standing.commons, ())
-        return tuple(self._offer(spec) for spec in self._shown(standing, current))
+        return tuple(self._offer(spec) for spec in await self._toolbox.shown(standing, current))
 
     def _offer(self, spec: ToolSpec) -> ToolOffer:
+        if spec.foreign is not None:
+            return ToolOffer(name=spec.name, description=spec.description, schema=spec.schema())
         made = self._offers.get(spec.name)
         if made is None:
             made = self._offers[spec.name] = ToolOffer(name=spec.name, description=spec.description, schema=spec.schema())
         return made
-
-    def _shown(self, standing: Standing, current: Authority) -> Sequence[ToolSpec]:
-        definition, narrowed = standing.definition, standing.session.narrowed
-        named = definition.tools if definition else ()
-        specs = [
-            tool.spec for name, tool in self._tools.items() if (named is None or name in named) and (narrowed is None or name in narrowed)
-        ]
-        return [spec for spec in specs if spec.by_ownership or not wholly_denied(current, permission_of(spec.name))]

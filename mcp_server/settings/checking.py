@@ -18,7 +18,7 @@ OWN_READERS = frozenset({"permission", "guard", "options"})
 """Keys whose content other readers check; an empty value deep inside is theirs to judge."""
 
 
-BY_NAME = frozenset({"agents", "teams", "people", "providers", "workspaces", "claims"})
+BY_NAME = frozenset({"agents", "teams", "people", "providers", "workspaces", "claims", "mcpServers", "env", "headers"})
 """Maps whose keys are names that somebody chose: what is called like a key of another reader is none there."""
 
 

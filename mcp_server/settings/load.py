@@ -142,6 +142,7 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         tools=None if values.tools is None else tuple(values.tools),
         roles=values.roles,
         providers=MappingProxyType(dict(values.providers)),
+        upstreams=MappingProxyType({name: one for name, one in values.mcpServers.items() if not one.disabled}),
         limits=values.limits,
         session_budget=values.session_budget,
         tree_budget=values.tree_budget,

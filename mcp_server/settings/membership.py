@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, cast
 
+from mcp_server.policy import wildcards
 from mcp_server.policy.chain import Commons, stricter
 from mcp_server.policy.derived import joined
 from mcp_server.policy.values import MODES_STRICTEST_FIRST, Mode
@@ -130,7 +131,9 @@ class _Given:
         binding = [said for said in (base, *map(of, self.people)) if said is not None]
         if not binding:
             return None
-        return tuple(name for name in dict.fromkeys(binding[0]) if all(name in said for said in binding))
+        # Of a pattern and a name that it matches, the name is what both give.
+        every = dict.fromkeys(name for said in binding for name in said)
+        return tuple(name for name in every if all(any(wildcards.contains(one, name) for one in said) for said in binding))
 
     @property
     def max_mode(self) -> Mode | None:

@@ -32,7 +32,9 @@ SHORTEST = frozenset({("rulings", "allow_expiry")})
 """Where what managed settings say is the most that anybody may say."""
 ADDED_UP = frozenset({("gateway", "teams"), ("gateway", "people"), ("gateway", "workspaces")})
 """Maps whose entries may stand in several files, each entry in one."""
-NAMED = ("providers", "agents")
+WHOLE = ("providers", "mcpServers")
+"""Maps of which one source's words on an entry count as a whole."""
+NAMED = (*WHOLE, "agents")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,8 +74,9 @@ def _leaves(values: SettingsFile) -> Iterator[tuple[Leaf, Any]]:
             yield from (
                 (leaf, value) for name in sorted(block.model_fields_set) for leaf, value in _inside(key, name, getattr(block, name))
             )
-    if "providers" in said:
-        yield from ((("providers", name), provider) for name, provider in values.providers.items())
+    for key in WHOLE:
+        if key in said:
+            yield from (((key, name), entry) for name, entry in getattr(values, key).items())
     for name, agent in values.agents.items():
         yield from ((("agents", name, field), getattr(agent, field)) for field in sorted(agent.model_fields_set - {"permission"}))
 
@@ -99,6 +102,10 @@ def merge(sources: Sequence[Said], locks: Sequence[str]) -> Merged:
             if lock is not None and not source.managed:
                 problem = f"`{'.'.join(leaf)}` is not used: managed settings lock `{lock}`"
                 notices.append(Fault(file=place.file, line=place.line, problem=problem, remedy="remove it, or ask who runs this machine"))
+                continue
+            if leaf[0] == "mcpServers" and leaf in managed and not source.managed:
+                problem = f"`{'.'.join(leaf)}` is not used: managed settings have a server of this name, and their rules speak of that one"
+                notices.append(Fault(file=place.file, line=place.line, problem=problem, remedy="give yours another name"))
                 continue
             if leaf in SHORTEST and leaf in managed and value >= managed[leaf]:
                 continue
@@ -163,7 +170,7 @@ def _lockable(lock: str) -> bool:
         return not rest or (len(rest) == 1 and rest[0] in BLOCKS[first].model_fields)
     if first == "agents":
         return len(rest) <= 1 or (len(rest) == 2 and rest[1] in set(AgentSettings.model_fields) - {"permission"})
-    return first in {"guard", "providers"} and len(rest) <= 1
+    return first in {"guard", *WHOLE} and len(rest) <= 1
 
 
 def _lock_remedy(lock: str) -> str:

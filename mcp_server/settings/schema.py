@@ -13,6 +13,7 @@ from mcp_server.policy.values import Mode
 from mcp_server.settings.blocks import EVERYWHERE, PERSONAL, SOURCES, Block, Source, key
 from mcp_server.settings.gateway import Gateway
 from mcp_server.settings.loopback import is_loopback
+from mcp_server.settings.upstream import ServerName, Upstream
 from mcp_server.settings.written import AgentName, ModeWord, ToolName, Written
 
 MODEL = re.compile(r"[A-Za-z0-9_.-]+[:/].+|client")
@@ -293,6 +294,13 @@ class SettingsFile(Block):
         {},
         "Where providers are reached, by the name before the `:` of a model.",
         example={"work": {"base_url": "https://models.example.org/v1", "api_key_env": "WORK_API_KEY"}},
+        sources=("managed", "user"),
+    )
+    mcpServers: dict[ServerName, Upstream] = key(
+        {},
+        "Other MCP servers whose tools are offered as `<server>__<tool>`, by the server's name. One source's words on a server count as a "
+        "whole.",
+        example={"memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}},
         sources=("managed", "user"),
     )
     webfetch: WebFetch = key(

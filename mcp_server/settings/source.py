@@ -36,7 +36,7 @@ class SourceFile:
 _OWN = "move it to settings.yaml in your own configuration folder"
 _IGNORE = "keep this file out of version control and it counts as yours, or move the key to your own settings"
 
-_NEVER = ("servers", "mcp", "mcpServers", "mcp_servers", "upstream", "base_url", "api_key", "apiKey", "keys", "env")
+_NEVER = ("servers", "mcp", "mcp_servers", "upstream", "base_url", "api_key", "apiKey", "keys", "env")
 """Keys that other versions and tools know; in a workspace the answer is not that they are unknown."""
 
 _ELSEWHERE: Mapping[str, Complaint] = {
@@ -47,6 +47,7 @@ _ELSEWHERE: Mapping[str, Complaint] = {
     "defaultMode": ("unknown key `defaultMode`", "write `mode`"),
     "permissionMode": ("unknown key `permissionMode`", "write `mode`"),
     "default_agent": ("unknown key `default_agent`", "write `agent`"),
+    **{name: (f"unknown key `{name}`", "write `mcpServers: {<name>: {command: …}}`") for name in ("servers", "mcp", "mcp_servers")},
     "provider": ("unknown key `provider`", "write `providers: {<name>: {base_url: …, api_key_env: …}}`"),
     "api_key": ("unknown key `api_key`", "write `providers: {<name>: {api_key_env: <variable>}}`; a key itself is never written here"),
     "apiKey": ("unknown key `apiKey`", "write `providers: {<name>: {api_key_env: <variable>}}`; a key itself is never written here"),

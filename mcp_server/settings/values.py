@@ -28,6 +28,7 @@ from mcp_server.settings.schema import (
     WebSearch,
 )
 from mcp_server.settings.trust import Trust
+from mcp_server.settings.upstream import Upstream
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,8 @@ class Settings:
     """None: all; empty: none."""
     roles: Roles
     providers: Mapping[str, Provider]
+    upstreams: Mapping[str, Upstream]
+    """`mcpServers`, without those that are disabled."""
     limits: Limits
     session_budget: Budget
     tree_budget: Budget

@@ -128,12 +128,12 @@ def action_complaint(word: object) -> Complaint | None:
 
 def tool_complaint(name: str) -> Complaint | None:
     """What is wrong with a tool's name in a list of tools."""
-    if name in TOOLS or ("__" in name and re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name)):
+    if name in TOOLS or ("__" in name and re.fullmatch(r"[A-Za-z0-9_*?-]{1,40}", name)):
         return None
     meant = tool_meant(name)
     return (
         f"`{name}` is not a tool",
-        f"did you mean `{meant}`?" if meant else f"use names from {', '.join(sorted(TOOLS))} or <server>__<tool>",
+        f"did you mean `{meant}`?" if meant else f"use names from {', '.join(sorted(TOOLS))} or <server>__<tool>, <server>__*",
     )
 
 

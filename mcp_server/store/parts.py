@@ -11,12 +11,21 @@ from mcp_server.store.life_rows import SqliteLives
 from mcp_server.store.people_rows import SqlitePeople
 from mcp_server.store.promised_rows import SqlitePromised
 from mcp_server.store.revoked_rows import SqliteRevocations
+from mcp_server.store.upstream_rows import SqliteUpstreams
 
 
 class SqliteParts(
-    SqliteAudit, SqliteApiKeys, SqliteCredentials, SqliteLedger, SqliteLives, SqlitePeople, SqliteRevocations, SqlitePromised
+    SqliteAudit,
+    SqliteApiKeys,
+    SqliteCredentials,
+    SqliteLedger,
+    SqliteLives,
+    SqlitePeople,
+    SqliteRevocations,
+    SqliteUpstreams,
+    SqlitePromised,
 ):
-    """Promised calls, keys, credentials, claims, use, what was revoked, what became of runs, and the audit, on one connection."""
+    """Promised calls, keys, credentials, claims, use, what was revoked, runs, other servers, and the audit, on one connection."""
 
     def __init__(self, database: Database, secrets: Sequence[str] = ()) -> None:
         SqliteAudit.__init__(self, database, secrets)

@@ -32,6 +32,7 @@ from mcp_server.store.promised import PromisedCalls
 from mcp_server.store.proof import Proof
 from mcp_server.store.revoked import Revocations
 from mcp_server.store.spent import Spent
+from mcp_server.store.upstreams import UpstreamMemory
 
 LONGEST_LEASE = 300.0
 """Seconds that a lease may be given for. One that ends later than so far ahead is a clock's that was set back since: it holds nobody up."""
@@ -63,8 +64,8 @@ class Kept:
     """When anything of it was last written to the audit."""
 
 
-class Store(PromisedCalls, ApiKeys, Credentials, People, Ledger, Revocations, Protocol):
-    """Sessions, runs, transcripts, prompts, rulings, promised calls, keys, credentials, claims, use, audit, and small per-session state."""
+class Store(PromisedCalls, ApiKeys, Credentials, People, Ledger, Revocations, UpstreamMemory, Protocol):
+    """Sessions, runs, transcripts, prompts, rulings, promised calls, keys, credentials, claims, use, other servers, audit, small state."""
 
     # sessions
     async def add_session(self, session: SessionRecord) -> None: ...

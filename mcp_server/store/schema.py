@@ -241,6 +241,25 @@ _LEDGER: Migration = (
     "CREATE INDEX runs_counted ON runs (accounts) WHERE final = 0 AND accounts IS NOT NULL",
 )
 
+_UPSTREAMS: Migration = (
+    """CREATE TABLE upstream_pins (
+        principal TEXT NOT NULL,
+        server TEXT NOT NULL,
+        tool TEXT NOT NULL,
+        digest TEXT NOT NULL,
+        definition TEXT NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (principal, server, tool)
+    )""",
+    """CREATE TABLE upstreams (
+        principal TEXT NOT NULL,
+        server TEXT NOT NULL,
+        said TEXT NOT NULL,
+        at REAL NOT NULL,
+        PRIMARY KEY (principal, server)
+    )""",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     (*_SESSIONS, *_RUNS, *_PROMPTS, *_AUDIT),
     _LIVES,
@@ -252,4 +271,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _CREDENTIALS,
     _REVOKED,
     _LEDGER,
+    _UPSTREAMS,
 )

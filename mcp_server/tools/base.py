@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from mcp_server.policy.values import AskRef, PathValue, Request
 from mcp_server.policy.verdicts import SessionId
@@ -17,6 +17,9 @@ from mcp_server.sandbox.derive import Approval
 from mcp_server.sandbox.enclosing import Enclosure
 from mcp_server.store.protocol import Store
 from mcp_server.tools.schemas import json_schema
+
+SEPARATOR = "__"
+"""Between a server's name and its tool's, where the tool is another MCP server's. No name of a tool of Remit's own holds it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +55,26 @@ class ToolSpec:
     """It needs no permission: it reaches only what is its caller's own. Any other tool must raise a request."""
     outlasts: bool = False
     """Its calls take longer than a request can stay: a client that takes a handle for the result is given one at once."""
+    foreign: Mapping[str, Any] | None = None
+    """The schema of its arguments where another server wrote it; None: that of `arguments`."""
+    server: str = ""
+    """The server that it is a tool of; empty: Remit itself."""
 
     def schema(self) -> dict[str, Any]:
         """Of its arguments."""
-        return json_schema(self.arguments)
+        return json_schema(self.arguments) if self.foreign is None else dict(self.foreign)
+
+
+class Anything(BaseModel):
+    """What a tool of another server takes is known to that server, which checks it."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def bare(name: str) -> ToolSpec:
+    """Another server's tool of which nothing but its name is known, as of a call that was made when there was more to know."""
+    whose, schema = name.partition(SEPARATOR)[0], {"type": "object"}
+    return ToolSpec(name=name, title=name, description="", arguments=Anything, hints=Hints(), foreign=schema, server=whose)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -132,7 +132,7 @@ TAIL = "\n---\nyou\n"
         ("tools: [frobnicate]", "`frobnicate` is not a tool (in `tools.0`); use names from apply_patch, bash, bash_kill, "
          "bash_output, edit, glob, "
          "grep, list, question, read, session_info, task, task_cancel, task_status, todoread, todowrite, webfetch, websearch, write "
-         "or <server>__<tool>"),
+         "or <server>__<tool>, <server>__*"),
         ("tools:", "`tools` has no value; write one ([] for an empty list), or remove the key"),
         ("mode: sub", "`mode` has a value that does not fit; it should be 'primary', 'subagent' or 'all'"),
         ("mode: [all]", "`mode` has a value that does not fit; it should be 'primary', 'subagent' or 'all'"),

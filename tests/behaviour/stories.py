@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import pytest
@@ -105,7 +105,10 @@ def refused_in(result: CallToolResult) -> list[tuple[str, str, str]]:
     return [(call["agent_path"], call["tool"], call["ending"]) for call in content_of(result)["refused"]]
 
 
-async def bounded(wait: Awaitable[CallToolResult], seconds: float = LONG) -> CallToolResult:
+T = TypeVar("T")
+
+
+async def bounded(wait: Awaitable[T], seconds: float = LONG) -> T:
     with anyio.fail_after(seconds):
         return await wait
 

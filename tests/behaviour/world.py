@@ -20,6 +20,7 @@ from mcp_server.app import STORE_FILE, Running, running
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.timing import Timing
+from mcp_server.protocol.upstream.servers import Opener
 from mcp_server.records import AuditEvent, Prompt, PromptState
 from mcp_server.sessions.deployment import Limits
 from mcp_server.sessions.executor import Advance, Executor, InProcess
@@ -144,6 +145,7 @@ async def connect(
     clock: Callable[[], float] = time.time,
     executor: Callable[[Advance], Executor] = InProcess,
     telemetry: Telemetry = SILENT,
+    opener: Opener | None = None,
 ) -> AsyncGenerator[Connected]:
     """A connected client. Over stdio the server is a process of its own, and `timing` and `limits` come from its settings alone."""
     if cell.transport == "stdio":
@@ -167,6 +169,7 @@ async def connect(
         clock=clock,
         executor=executor,
         telemetry=telemetry,
+        opener=opener,
     )
     async with (
         served as parts,

@@ -43,9 +43,11 @@ from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.deployment import Deployment, Limits
 from mcp_server.sessions.desk import Desk
 from mcp_server.sessions.front import Caller
+from mcp_server.sessions.preparing import Preparing
 from mcp_server.sessions.promise_desk import PromiseDesk
 from mcp_server.sessions.rulebook import FileRules
 from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.sessions.toolbox import Toolbox
 from mcp_server.sessions.toolset.all import every_tool
 from mcp_server.sessions.watch import Watch
 from mcp_server.settings.values import Flags
@@ -164,7 +166,8 @@ async def serve(folder: Path) -> None:
     supervisor = Supervisor(deployment)
     tools = {**every_tool(deployment, supervisor, str(world.workspace)), **task_tools()}
     supervisor.equip(tools)
-    desk = Desk(deployment, supervisor, PanickingGate(deployment, tools, supervisor.prompting), tools)
+    toolbox = Toolbox(deployment, tools)
+    desk = Desk(deployment, supervisor, PanickingGate(deployment, Preparing(toolbox), supervisor.prompting), toolbox)
     promised = PromiseDesk(deployment, supervisor, desk.book)
     caller = Caller(principal=LOCAL, workspace=str(world.workspace), agent="build")
     tasks = Tasks(desk, promised, caller_of=lambda _: caller, timing=Timing())

@@ -97,6 +97,12 @@ class ScriptedFront:
     def specs_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
         return self.specs()
 
+    async def foreign_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        return ()
+
+    async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
+        return None
+
     def agents(self, caller: Caller) -> tuple[Offered, ...]:
         return (Offered(name="explore", description="Looks."), Offered(name="writer", description="Writes."))
 

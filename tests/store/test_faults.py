@@ -193,11 +193,11 @@ async def test_a_full_database_refuses_the_whole_change_and_keeps_what_it_has(fo
 
 @pytest.fixture
 def small_disk(folder: Path) -> tuple[str, ...]:
-    """A command that runs another with a tiny disk of its own in the place of `folder`."""
+    """A command that runs another with a tiny disk of its own in the place of `folder`, with room for tables and log."""
     unshare = shutil.which("unshare")
     if unshare is not None:
         alone = (unshare, "-m") if os.geteuid() == 0 else (unshare, "-rm")
-        mounted = (*alone, "sh", "-c", 'mount -t tmpfs -o size=600k,mode=0700 none "$0" && exec "$@"', str(folder))
+        mounted = (*alone, "sh", "-c", 'mount -t tmpfs -o size=1000k,mode=0700 none "$0" && exec "$@"', str(folder))
         if subprocess.run([*mounted, "true"], capture_output=True, check=False, timeout=120).returncode == 0:
             return mounted
     pytest.skip("needs `unshare` and the right to mount a small disk")

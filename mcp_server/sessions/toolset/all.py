@@ -23,7 +23,7 @@ def every_tool(deployment: Deployment, supervisor: Supervisor, workspace: str) -
         Task(deployment, supervisor, offered, workspace),
         TaskStatus(deployment, supervisor),
         TaskCancel(deployment, supervisor),
-        SessionInfo(deployment.enclosing, deployment.ways, partial(limit_uses, deployment)),
+        SessionInfo(deployment.enclosing, deployment.ways, partial(limit_uses, deployment), deployment.upstreams.notices),
         *plain,
         AskQuestion(),
     )

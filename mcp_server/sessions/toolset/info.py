@@ -73,16 +73,25 @@ class InfoReport(BaseModel):
     limits: list[LimitReport]
     sandbox: list[str]
     """What lines of `bash` run in, and which promises hold on this machine."""
+    servers: list[str]
+    """What is wrong with other MCP servers now, and with what they offer."""
 
 
 class SessionInfo:
     """The tool."""
 
-    def __init__(self, enclosing: Enclosing | None, ways: Ways, uses: Callable[[str], Awaitable[Sequence[LimitUse]]]) -> None:
-        """`uses`: the limits that bind a principal, and how far each is used."""
+    def __init__(
+        self,
+        enclosing: Enclosing | None,
+        ways: Ways,
+        uses: Callable[[str], Awaitable[Sequence[LimitUse]]],
+        servers: Callable[[str], Sequence[str]],
+    ) -> None:
+        """`uses`: the limits that bind a principal, and how far each is used; `servers`: what is wrong with other servers for them."""
         self._enclosing = enclosing
         self._ways = ways
         self._uses = uses
+        self._servers = servers
 
     @property
     def spec(self) -> ToolSpec:
@@ -106,12 +115,15 @@ class SessionInfo:
 
     async def run(self, arguments: InfoArguments, context: SessionContext) -> ToolResult:
         """Tell."""
-        uses = await self._uses(context.standing.session.principal)
-        report = info_of(context, self._ways, () if self._enclosing is None else self._enclosing.words, uses)
+        whose = context.standing.session.principal
+        uses, servers = await self._uses(whose), self._servers(whose)
+        report = info_of(context, self._ways, () if self._enclosing is None else self._enclosing.words, uses, servers)
         return ToolResult(parts=(TextPart(text=info_text(report)),), structured=report.model_dump(mode="json"))
 
 
-def info_of(context: SessionContext, ways: Ways, sandbox: Sequence[str] = (), uses: Sequence[LimitUse] = ()) -> InfoReport:
+def info_of(
+    context: SessionContext, ways: Ways, sandbox: Sequence[str] = (), uses: Sequence[LimitUse] = (), servers: Sequence[str] = ()
+) -> InfoReport:
     """The report on the calling session."""
     standing, current = context.standing, context.authority
     return InfoReport(
@@ -127,6 +139,7 @@ def info_of(context: SessionContext, ways: Ways, sandbox: Sequence[str] = (), us
         channels=list(ways.named(standing.session.principal)) if current.may_ask else [],
         limits=[LimitReport(limit=use.limit, shared_by=use.account.whose, most=use.most, used=use.used) for use in uses],
         sandbox=list(sandbox),
+        servers=list(servers),
     )
 
 
@@ -156,6 +169,7 @@ def info_text(report: InfoReport) -> str:
         "asked through: " + ("; ".join(report.channels) or "nobody: what would ask is denied"),
         *(_limited(limit) for limit in report.limits),
         *(f"sandbox: {line}" for line in report.sandbox),
+        *(f"MCP server {line}" for line in report.servers),
     ]
     return "\n".join(lines)
 

@@ -15,7 +15,6 @@ from mcp_server.sessions.spawning import (
     Errand,
     child_record,
     inherited_rulings,
-    narrowed_tools,
     resumable,
     resume_child,
     start_child,
@@ -25,7 +24,7 @@ from mcp_server.sessions.spawning import (
 from mcp_server.sessions.standing import bare_member
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolset.setting_off import set_off
-from mcp_server.sessions.toolset.task_words import about
+from mcp_server.sessions.toolset.task_words import about, narrowed_tools
 from mcp_server.sessions.work import AwaitsChild, Parked, SessionContext
 from mcp_server.tools.base import Hints, ToolResult, ToolSpec
 
@@ -105,7 +104,7 @@ class Task:
             description=arguments.description,
             prompt=arguments.prompt,
             background=agent.background if arguments.background is None else arguments.background,
-            narrowed=narrowed_tools(arguments.tools, self._tool_names),
+            narrowed=narrowed_tools(arguments.tools, self._tool_names, self._deployment.upstreams.names),
             inherited=inherited_rulings(context.standing, arguments.inherit),
             trace=context.trace,
         )

@@ -1,11 +1,12 @@
-"""What a model is told of `task`."""
+"""What a model is told of `task`, and what it may say there of tools."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mcp_server.agents.definition import AgentDefinition
+from mcp_server.errors import ToolFailure
 from mcp_server.sessions.front import Offered
-from mcp_server.tools.base import ToolSpec
+from mcp_server.tools.base import SEPARATOR, ToolSpec
 
 ABOUT = """Send a subagent to do a job of its own and get its result. Use it for work that takes many steps you need not see:
 searching a large tree, reading many files, a self-contained change. Say in `prompt` all that the child must know: it sees nothing of
@@ -40,3 +41,19 @@ def _about(agents: str) -> str:
 def spec_about(spec: ToolSpec, agents: Sequence[Offered]) -> ToolSpec:
     """The tool as it presents itself to somebody who may send these."""
     return replace(spec, description=about(agents))
+
+
+def narrowed_tools(asked: Sequence[str] | None, known: Sequence[str], servers: Sequence[str]) -> tuple[str, ...] | None:
+    """The tools a child is left. Of other servers', the server is known; its tools are not asked for here.
+
+    Raises:
+        ToolFailure: A name is not a tool's: a typo must not leave a child with more or less than was meant.
+    """
+    if asked is None:
+        return None
+    foreign = {name for name in asked if SEPARATOR in name and name.partition(SEPARATOR)[0] in servers}
+    unknown = sorted(set(asked) - set(known) - foreign)
+    if unknown:
+        there = ", ".join((*known, *(f"{server}{SEPARATOR}*" for server in servers)))
+        raise ToolFailure(f"tools: {', '.join(unknown)} do not exist; there are: {there}")
+    return tuple(dict.fromkeys(asked))

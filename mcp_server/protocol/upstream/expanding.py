@@ -1,0 +1,78 @@
+"""From what settings say of a server to what it is given: variables, files, folders."""
+
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from mcp_server.errors import ToolFailure
+from mcp_server.redaction import SHORTEST
+from mcp_server.settings.upstream import Upstream
+
+_NAMED = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<otherwise>[^}]*))?)\}")
+_WORKSPACE = "${workspaceFolder}"
+
+LARGEST_FILE = 64 * 1024
+"""Bytes of a file that holds a secret; the longest key there is takes a tenth."""
+
+
+class NotSet(ToolFailure):
+    """What a server must be given is not there."""
+
+
+def expanded(text: str, environment: Mapping[str, str], workspace: str) -> str:
+    """The text with what it names in it: `${NAME}`, `${NAME:-otherwise}`, `${file:PATH}`, `${workspaceFolder}`.
+
+    Raises:
+        NotSet: A variable is not set, or a file cannot be read, is somebody else's to read, or is too large.
+    """
+
+    def named(found: re.Match[str]) -> str:
+        if found.groupdict()["file"] is not None:
+            return _held(found["file"])
+        name, otherwise = found["name"], found.groupdict()["otherwise"]
+        if name not in environment and otherwise is None:
+            raise NotSet(f"the environment variable {name} is not set")
+        return environment.get(name, otherwise or "")
+
+    return _NAMED.sub(named, text.replace(_WORKSPACE, workspace))
+
+
+def placed(text: str, workspace: str) -> str:
+    """A folder or an argument: only the workspace is put in, as what stands there everybody on this machine can see."""
+    return text.replace(_WORKSPACE, workspace)
+
+
+def secrets_in(upstreams: Iterable[Upstream], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What servers are given that must not be written down anywhere. What cannot be had is no secret."""
+    found: set[str] = set()
+    for one in upstreams:
+        for text in (*one.env.values(), *one.headers.values()):
+            try:
+                value = expanded(text, environment, "")
+            except NotSet:
+                continue
+            found |= {value, *value.split()}
+    return tuple(value for value in found if len(value) >= SHORTEST and not os.path.isabs(value))
+
+
+def _held(name: str) -> str:
+    path = Path(name).expanduser()
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
+    except OSError as error:
+        raise NotSet(f"the file {path} cannot be read: {error.strerror}") from error
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise NotSet(f"{path} is not a regular file")
+        if os.name == "posix" and status.st_mode & 0o077:
+            raise NotSet(f"the file {path} holds a secret and others may read it; `chmod 600` it")
+        content = file.read(LARGEST_FILE + 1)
+    if len(content) > LARGEST_FILE:
+        raise NotSet(f"the file {path} is larger than {LARGEST_FILE:,} bytes")
+    text = content.decode(errors="replace").strip()
+    if not text or "\n" in text:
+        raise NotSet(f"the file {path} does not hold one line")
+    return text

@@ -1,0 +1,87 @@
+"""What went wrong with another server, in words for the model that called it, and for the people who look after it."""
+
+from typing import cast
+
+import httpx2
+from mcp.shared.exceptions import MCPError
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, REQUEST_TIMEOUT
+from pydantic import ValidationError
+
+from mcp_server.errors import OutcomeUnknown, ToolFailure
+from mcp_server.protocol.upstream.cleaning import in_line
+
+LONGEST = 500
+"""Characters of what a server says of its own fault."""
+
+NOT_TAKEN = frozenset({400, 401, 403, 404, 405, 406, 413, 415, 421, 429})
+"""What HTTP answers to a request that it does not take."""
+
+_STATUS = {
+    401: "it asks for credentials, or refuses those it was given (401)",
+    403: "it does not allow this (403)",
+    404: "it does not know this connection any more (404)",
+    429: "it takes no more requests for now (429)",
+}
+
+_CODES = {REQUEST_TIMEOUT: "it did not answer in time", CONNECTION_CLOSED: "it closed the connection"}
+
+_SYNTHESIZED = ("Session terminated", "Server returned an error response", "Not Found")
+"""The client's own words for an answer of HTTP without a word of the server's."""
+
+
+def innermost(error: BaseException) -> BaseException:
+    """A task group wraps what its tasks raised; the first that is no wrapper tells."""
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
+
+
+def words_of(error: BaseException) -> str:
+    """Why it cannot be reached."""
+    error = innermost(error)
+    match error:
+        case ToolFailure():
+            return str(error)
+        case MCPError(code=code, message=message):
+            return _CODES.get(code, f"it answered with an error: {in_line(message, LONGEST)}")
+        case httpx2.ConnectError() | httpx2.ConnectTimeout():
+            return "it cannot be connected to"
+        case httpx2.HTTPError():
+            return f"the connection failed: {in_line(str(error) or type(error).__name__, LONGEST)}"
+        case ValidationError():
+            return "what it answered is not of the protocol"
+        case TimeoutError():
+            return "it did not answer in time"
+        case _:
+            return f"{type(error).__name__}"
+
+
+def failure_of(server: str, error: MCPError, statuses: tuple[int, ...], lost: str, seconds: float) -> ToolFailure:
+    """What becomes of a call that came to no result.
+
+    Args:
+        server: Its name.
+        error: What the client raised.
+        statuses: What HTTP answered while this call, and no other, was under way; empty: that is not known.
+        lost: Why the connection ended, if it did.
+        seconds: How long the call could take.
+    """
+    status = statuses[-1] if statuses else 0
+    synthesized = error.message in _SYNTHESIZED and error.code in (INTERNAL_ERROR, INVALID_REQUEST)
+    if synthesized and status in NOT_TAKEN:
+        return ToolFailure(f"the call was not done: `{server}`: {_STATUS.get(status, f'it refused the request ({status})')}")
+    if error.code == REQUEST_TIMEOUT:
+        return unknown(server, f"it did not answer within {seconds:g} s")
+    if error.code == CONNECTION_CLOSED:
+        return unknown(server, lost or "it closed the connection")
+    if synthesized:
+        return unknown(server, f"it answered with HTTP status {status}" if status else "it answered with an error of HTTP")
+    return ToolFailure(f"`{server}` answered with an error: {in_line(error.message, LONGEST)}")
+
+
+def unknown(server: str, why: str) -> OutcomeUnknown:
+    """It was sent, and no word came back."""
+    return OutcomeUnknown(
+        f"interrupted, outcome unknown: `{server}`: {why}, after the call was sent. It may have been done, in part or whole, and was not "
+        "sent again. Look before you do it again."
+    )

@@ -1,0 +1,268 @@
+"""One connection to one other server: made, used, and ended, by whoever comes first to want its end."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+import structlog
+from mcp.client.client import Client
+from mcp.client.session import IncomingMessage
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.server.lowlevel.server import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CONNECTION_CLOSED,
+    CallToolResult,
+    Implementation,
+    PaginatedRequestParams,
+    Tool,
+    ToolListChangedNotification,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+
+from mcp_server.errors import ToolFailure
+from mcp_server.protocol.upstream.cleaning import in_line
+from mcp_server.protocol.upstream.failing import failure_of, unknown, words_of
+from mcp_server.protocol.upstream.naming import Definition, definitions
+from mcp_server.settings.upstream import Upstream
+
+log = structlog.get_logger("upstream")
+
+MOST_PAGES = 50
+MOST_TOOLS = 500
+"""Of one server: more than any has, and as many as a model's attention can bear several times over."""
+
+PROGRESS_SECONDS = 0.25
+"""Between two words of progress that are passed on. A server may send thousands."""
+
+LISTEN_SECONDS = 5.0
+"""Before changes are listened for again, where that was cut short."""
+
+MOST_LISTENS = 100
+"""Times that it is tried on one connection. A server that always cuts it short is listed anew before each call meanwhile."""
+
+TELLING_SECONDS = 1.0
+"""How long the reason of a lost connection is waited for, once a call has found it lost."""
+
+Transport = AbstractAsyncContextManager[Any]
+
+
+@dataclass(slots=True)
+class Ends:
+    """What a transport tells of its end."""
+
+    over: anyio.Event = field(default_factory=anyio.Event)
+    why: str = ""
+    statuses: list[int] = field(default_factory=list[int])
+    """What HTTP answered, newest last; only as many as matter."""
+
+    def end(self, why: str) -> None:
+        """It says nothing more."""
+        self.why = self.why or why
+        self.over.set()
+
+    def status(self, code: int) -> None:
+        """HTTP answered."""
+        self.statuses.append(code)
+        del self.statuses[:-8]
+
+
+Open = Callable[[Ends], "Transport | Server[Any]"]
+"""Makes the way to a server. Nothing is started before it is entered."""
+
+
+class Link:
+    """One connection."""
+
+    def __init__(
+        self, server: str, config: Upstream, opened: Open, *, version: str, born: float, on_ready: "Callable[[Link], None]"
+    ) -> None:
+        self.server = server
+        self.config = config
+        self.born = born
+        """By the steady clock."""
+        self.used = born
+        """When a call last began or ended."""
+        self.calls = 0
+        """Under way now."""
+        self.left = False
+        """Nobody will come back to it."""
+        self.tools: Mapping[str, Definition] = {}
+        """By their own names, as it said last."""
+        self.left_out: tuple[str, ...] = ()
+        """Tools of it that cannot be offered, a line each."""
+        self.stale = False
+        """It said that its tools have changed."""
+        self.era = ""
+        self.failure = ""
+        """Why it could not be made, or was lost; empty: it was not."""
+        self.ready = anyio.Event()
+        """It is made, or will not be."""
+        self.over = anyio.Event()
+        """It is gone, with whatever was started for it."""
+        self._opened = opened
+        self._version = version
+        self._on_ready = on_ready
+        self._ends = Ends()
+        self._scope = anyio.CancelScope()
+        self._listing = anyio.Lock()
+        self._client: Client | None = None
+
+    @property
+    def usable(self) -> bool:
+        """It can take a call now."""
+        return self._client is not None and not self._ends.over.is_set() and not self._scope.cancel_called
+
+    def end(self) -> None:
+        """End it. Does not wait; see `over`."""
+        self._scope.cancel()
+
+    # ---- life -----------------------------------------------------------------------------------
+
+    async def live(self) -> None:
+        """From the start to the end. Never raises for what the server does."""
+        try:
+            with self._scope:
+                await self._live()
+        except Exception as error:  # whatever a server does must not end this one
+            self._failed(self._ends.why or words_of(error))
+            if not isinstance(error, BaseExceptionGroup | ToolFailure | MCPError | OSError):
+                log.exception("a connection failed in a way nobody expected", server=self.server)
+        finally:
+            self._client = None
+            self._ends.end("")
+            self.ready.set()
+            self.over.set()
+
+    async def _live(self) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._bounded, group.cancel_scope)
+            way = self._opened(self._ends)
+            info = Implementation(name="remit", version=self._version)
+            async with Client(way, mode="auto", message_handler=self._heard, client_info=info, cache=None) as client:
+                self.era = client.protocol_version
+                self._client = client
+                await self._list(client)
+                self._on_ready(self)
+                self.ready.set()
+                group.start_soon(self._listening, client)
+                await self._ends.over.wait()
+                self._failed(self._ends.why or "it ended by itself")
+            group.cancel_scope.cancel()
+
+    async def _bounded(self, scope: anyio.CancelScope) -> None:
+        with anyio.move_on_after(self.config.handshake_seconds):
+            await self.ready.wait()
+        if not self.ready.is_set():
+            self._failed(f"it did not start and list its tools within {self.config.handshake_seconds:g} s")
+            scope.cancel()
+
+    def _failed(self, why: str) -> None:
+        self.failure = self.failure or why
+
+    async def _listening(self, client: Client) -> None:
+        """From 2026-07-28 on a server tells of changes only whoever asks for it."""
+        tools = client.server_capabilities.tools
+        if self.era not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+            return
+        for _ in range(MOST_LISTENS):
+            try:
+                async with client.listen(tools_list_changed=True) as changes:
+                    async for _event in changes:
+                        self.stale = True
+            except (MCPError, SubscriptionLost, TimeoutError, ListenNotSupportedError):
+                await anyio.sleep(LISTEN_SECONDS)
+            self.stale = True  # nobody knows what was missed
+            await anyio.sleep(LISTEN_SECONDS)
+
+    async def _heard(self, message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self.stale = True
+
+    # ---- its tools ------------------------------------------------------------------------------
+
+    async def refresh(self) -> None:
+        """Have the tools as they are now, where it said that they have changed.
+
+        Raises:
+            ToolFailure: They cannot be had.
+        """
+        async with self._listing:
+            client = self._client
+            if not self.stale or client is None:
+                return
+            try:
+                with anyio.fail_after(self.config.handshake_seconds):
+                    await self._list(client)
+            except (MCPError, TimeoutError) as error:
+                raise ToolFailure(f"`{self.server}` changed its tools and does not list them: {words_of(error)}") from error
+
+    async def _list(self, client: Client) -> None:
+        self.stale = False
+        if client.server_capabilities.tools is None:
+            return
+        tools: list[Tool] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await client.session.list_tools(params=PaginatedRequestParams(cursor=cursor))
+            tools += page.tools
+            cursor = page.next_cursor
+            if cursor is None or len(tools) >= MOST_TOOLS:
+                break
+        more = len(tools) > MOST_TOOLS or cursor is not None
+        self.tools, left = definitions(self.server, tools[:MOST_TOOLS])
+        self.left_out = (*left, *((f"it lists more than {MOST_TOOLS} tools; the rest is left out",) if more else ()))
+
+    # ---- calls ----------------------------------------------------------------------------------
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], progress: Callable[[str], Awaitable[None]]) -> CallToolResult:
+        """Have it done, once. Whatever goes wrong, it is not sent again.
+
+        Raises:
+            ToolFailure: It was not done, or came to an error by the server's word.
+            OutcomeUnknown: Nobody can say.
+        """
+        client = self._client
+        if client is None or not self.usable:
+            raise ToolFailure(f"`{self.server}` cannot be reached: {self.failure or 'the connection has just ended'}; call again")
+        alone = self.calls == 0
+        self.calls += 1
+        self._ends.statuses.clear()
+        try:
+            result = await client.session.call_tool(
+                tool, dict(arguments), read_timeout_seconds=self.config.call_seconds, progress_callback=_Progress(progress)
+            )
+        except MCPError as error:
+            raise await self._came_to_nothing(error, alone=alone and self.calls == 1) from error
+        except (RuntimeError, ValueError) as error:
+            raise unknown(self.server, f"its answer cannot be used: {in_line(str(error), 300)}") from error
+        finally:
+            self.calls -= 1
+        return result
+
+    async def _came_to_nothing(self, error: MCPError, *, alone: bool) -> ToolFailure:
+        if error.code == CONNECTION_CLOSED:
+            with anyio.move_on_after(TELLING_SECONDS):
+                await self.over.wait()
+        if 404 in self._ends.statuses:
+            self.end()
+        statuses = tuple(self._ends.statuses) if alone else ()
+        return failure_of(self.server, error, statuses, self.failure or self._ends.why, self.config.call_seconds)
+
+
+class _Progress:
+    """Passes on what a server says of a call under way, at a pace that a person can follow."""
+
+    def __init__(self, tell: Callable[[str], Awaitable[None]]) -> None:
+        self._tell = tell
+        self._next = 0.0
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        now = anyio.current_time()
+        if now < self._next:
+            return
+        self._next = now + PROGRESS_SECONDS
+        of = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        await self._tell(in_line(f"{of}: {message}" if message else of, 200))

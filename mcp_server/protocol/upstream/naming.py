@@ -1,0 +1,138 @@
+"""From a server's own word on a tool to the tool as it is offered here: its name, what is shown of it, and what tells it from another."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from mcp_types import Tool
+
+from mcp_server.protocol.upstream.cleaning import cleaned, in_line, within
+from mcp_server.tools.base import SEPARATOR, Hints
+from mcp_server.tools.foreign import ForeignTool
+
+LONGEST_NAME = 40
+"""Of an offered tool, the server's name in it. Clients put their own name for Remit before it, and some take 60 in all."""
+
+MARK = 6
+"""Hex digits of the digest that tells a shortened name from another: of a thousand such names two are alike once in thirty."""
+
+LONGEST_DESCRIPTION = 2000
+"""Bytes: some clients cut at 2 KB."""
+
+LONGEST_TITLE = 100
+
+WIDTH = 100
+"""Characters of a line in a difference."""
+
+LARGEST_SCHEMA = 64 * 1024
+"""Bytes of JSON. A model has to read it with each turn; the largest in use are a few thousand."""
+
+DEEPEST = 40
+"""Levels of a schema: more than any that a person wrote, fewer than what makes readers of it fall over."""
+
+_FIT = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """One tool as its server describes it: all that a pin is about."""
+
+    tool: ForeignTool
+    said: dict[str, Any]
+    """What the server says of it, as the protocol has it."""
+
+    @property
+    def text(self) -> str:
+        """The same, for a difference."""
+        # A description is one line of JSON however long it is, and a difference shows no more than the start of a line.
+        lines = _canonical(self.said).splitlines()
+        return "\n".join(line[at : at + WIDTH] for line in lines for at in range(0, len(line), WIDTH))
+
+
+def offered_name(server: str, own: str) -> str:
+    """The tool's name here. Always the same for the same tool; where its own does not fit, shortened, with a digest at its end."""
+    room = LONGEST_NAME - len(server) - len(SEPARATOR)
+    if _FIT.fullmatch(own) and len(own) <= room:
+        return f"{server}{SEPARATOR}{own}"
+    mark = hashlib.sha256(own.encode(errors="replace")).hexdigest()[:MARK]
+    short = re.sub(r"[^A-Za-z0-9_-]", "_", own)[: room - MARK - 1]
+    return f"{server}{SEPARATOR}{short}_{mark}"
+
+
+def definitions(server: str, tools: Iterable[Tool]) -> tuple[dict[str, Definition], tuple[str, ...]]:
+    """Those that can be offered, by their own names, and why the others cannot, a line each."""
+    found: dict[str, Definition] = {}
+    taken: set[str] = set()
+    left: list[str] = []
+    for tool in tools:
+        problem = _problem(tool)
+        name = offered_name(server, tool.name)
+        if problem is None and name in taken:
+            problem = "another one has its name"
+        if problem is not None:
+            left.append(f"the tool {in_line(tool.name, 60)!r} is left out: {problem}")
+            continue
+        taken.add(name)
+        found[tool.name] = definition(server, name, tool)
+    return found, tuple(left)
+
+
+def definition(server: str, name: str, tool: Tool) -> Definition:
+    """The tool as it is offered, and as it is pinned."""
+    said = _said(tool)
+    hints = tool.annotations
+    about = f"From the MCP server `{server}`, in its own words: {cleaned(tool.description or '').strip() or 'nothing'}"
+    offered = ForeignTool(
+        server=server,
+        own_name=tool.name,
+        name=name,
+        title=in_line(f"{tool.title or (hints and hints.title) or tool.name} ({server})", LONGEST_TITLE),
+        description=within(about, LONGEST_DESCRIPTION),
+        schema={"type": "object", **tool.input_schema},
+        hints=Hints(
+            read_only=bool(hints and hints.read_only_hint),
+            destructive=not (hints and hints.destructive_hint is False),
+            idempotent=bool(hints and hints.idempotent_hint),
+            open_world=not (hints and hints.open_world_hint is False),
+        ),
+        digest=hashlib.sha256(_canonical(said).encode(errors="replace")).hexdigest(),
+    )
+    return Definition(tool=offered, said=said)
+
+
+def _canonical(said: dict[str, Any]) -> str:
+    return json.dumps(said, ensure_ascii=False, sort_keys=True, indent=1)
+
+
+def _said(tool: Tool) -> dict[str, Any]:
+    """What a model or a person goes by."""
+    whole = tool.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return {key: whole[key] for key in ("name", "title", "description", "inputSchema", "outputSchema", "annotations") if key in whole}
+
+
+def _problem(tool: Tool) -> str | None:
+    if not tool.name.strip():
+        return "it has no name"
+    if tool.input_schema.get("type", "object") != "object":
+        return "its arguments are no object"
+    if _depth(tool.input_schema) > DEEPEST:
+        return "its schema is nested too deep"
+    if len(json.dumps(tool.input_schema)) > LARGEST_SCHEMA:
+        return f"its schema is larger than {LARGEST_SCHEMA:,} bytes"
+    return None
+
+
+def _depth(node: object) -> int:
+    """Levels of maps and lists, without recursion: a schema may be nested deeper than Python goes."""
+    deepest, left = 0, [(node, 1)]
+    while left and deepest <= DEEPEST:
+        here, level = left.pop()
+        deepest = max(deepest, level)
+        if isinstance(here, Mapping):
+            left += [(each, level + 1) for each in cast("Mapping[str, object]", here).values()]
+        elif isinstance(here, list):
+            left += [(each, level + 1) for each in cast("list[object]", here)]
+    return deepest

@@ -1,0 +1,283 @@
+"""The other servers of a deployment: a connection to each is made when it is needed, for whom it is needed, and ended when it is not.
+
+See `Upstreams`, which this is. Nothing that a server does takes another one's tools away, or a call that another one has.
+"""
+
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+from mcp.server.lowlevel.server import Server
+
+from mcp_server.errors import StoreError, ToolFailure
+from mcp_server.protocol.upstream.link import Ends, Link, Transport
+from mcp_server.protocol.upstream.naming import Definition
+from mcp_server.protocol.upstream.pinning import marked
+from mcp_server.protocol.upstream.results import received
+from mcp_server.protocol.upstream.standing import Standing, standing_of
+from mcp_server.settings.upstream import Upstream
+from mcp_server.store.protocol import Store
+from mcp_server.store.upstreams import Pin
+from mcp_server.tools.base import SEPARATOR
+from mcp_server.tools.foreign import ForeignTool, Order, Received, Whose
+
+log = structlog.get_logger("upstream")
+
+LOOK_SECONDS = 5.0
+"""Between two looks for connections that nobody needs any more."""
+
+KEPT_SECONDS = 1.0
+"""How long a list waits for a server whose tools are known from before."""
+
+MOST_LINKS = 200
+"""Connections of one process: more than a team's people keep busy, fewer than what a machine can hold as processes."""
+
+Opener = Callable[[str, Upstream, Whose, Ends], "Transport | Server[Any]"]
+"""The way to a server, not yet entered."""
+
+_Key = tuple[str, str, str]
+"""A server, its owner, and the root session that it is for."""
+
+
+class Servers:
+    """See `Upstreams`."""
+
+    def __init__(
+        self,
+        *,
+        settings: Callable[[], Mapping[str, Upstream]],
+        store: Store,
+        opener: Opener,
+        version: str,
+        clock: Callable[[], float],
+        steady: Callable[[], float],
+    ) -> None:
+        """`settings`: the servers as they are set now. `clock`: seconds since the epoch; `steady`: seconds that only go forward."""
+        self._settings = settings
+        self._store = store
+        self._opener = opener
+        self._version = version
+        self._clock = clock
+        self._steady = steady
+        self._links: dict[_Key, Link] = {}
+        self._standings: dict[tuple[str, str], Standing] = {}
+        self._group: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def open(self) -> AsyncGenerator[None]:
+        """Servers can be reached inside; leaving ends all that was started for them."""
+        async with anyio.create_task_group() as group:
+            self._group = group
+            group.start_soon(self._looking)
+            try:
+                yield
+            finally:
+                self._group = None
+                group.cancel_scope.cancel()
+        for standing in self._standings.values():
+            standing.rest()
+        with anyio.CancelScope(shield=True):
+            await self._keep()
+
+    # ---- what there is --------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._settings())
+
+    async def tools(self, whose: Whose) -> tuple[ForeignTool, ...]:
+        found: dict[str, Mapping[str, Definition]] = {}
+
+        async def ask(name: str, config: Upstream) -> None:
+            found[name] = await self._known(name, config, whose)
+
+        settings = self._settings()
+        async with anyio.create_task_group() as group:
+            for name, config in settings.items():
+                group.start_soon(ask, name, config)
+        return tuple(one.tool for name in settings for one in found[name].values())
+
+    async def tool(self, whose: Whose, name: str) -> ForeignTool | None:
+        server = name.partition(SEPARATOR)[0]
+        config = self._settings().get(server)
+        if config is None:
+            return None
+        known = await self._known(server, config, whose)
+        one = next((each for each in known.values() if each.tool.name == name), None)
+        if one is None:
+            return None
+        pins = await self._store.pins(whose.principal, server)
+        return marked(one, pins.get(one.tool.own_name))
+
+    def notices(self, principal: str) -> tuple[str, ...]:
+        mine = [one for (_, owner), one in self._standings.items() if owner in ("", principal) and one.server in self._settings()]
+        return tuple(f"{one.server}: {line}" for one in mine for line in _complaints(one))
+
+    async def _known(self, name: str, config: Upstream, whose: Whose) -> Mapping[str, Definition]:
+        """Its tools, as it says them now, or said them last."""
+        standing = await self._standing(name, config, whose)
+        link = self._link_of(name, config, whose)
+        if link is not None and link.usable and link.stale:
+            with suppress(ToolFailure):
+                await link.refresh()
+                standing.listed(link)
+        if standing.tools is None and self._steady() >= standing.retry_at:
+            with suppress(ToolFailure), anyio.move_on_after(KEPT_SECONDS if standing.kept else None):
+                await self._linked(name, config, whose)
+        return standing.known
+
+    async def _standing(self, name: str, config: Upstream, whose: Whose) -> Standing:
+        owner = _owner(config, whose)
+        known = self._standings.get((name, owner))
+        if known is None or known.config != config:
+            read = await standing_of(self._store, name, config, owner)
+            known = self._standings.get((name, owner))
+            if known is None or known.config != config:
+                known = self._standings[name, owner] = read
+        return known
+
+    # ---- calls ----------------------------------------------------------------------------------
+
+    async def call(self, order: Order) -> Received:
+        name, tool = order.tool.server, order.tool.own_name
+        config = self._settings().get(name)
+        if config is None:
+            raise ToolFailure(f"there is no server `{name}` any more")
+        link = await self._linked(name, config, order.whose)
+        standing = await self._standing(name, config, order.whose)
+        await link.refresh()
+        standing.listed(link) if link.tools is not standing.tools else None
+        now = link.tools.get(tool)
+        if now is None:
+            raise ToolFailure(f"`{name}` has no tool `{tool}` any more")
+        if now.tool.digest != order.tool.digest:
+            raise ToolFailure(f"nothing was done: `{name}` changed what it says of `{tool}` while this was decided; call again")
+        await self._pin(order.whose.principal, now)
+        return await self._made(link, standing, order)
+
+    async def _made(self, link: Link, standing: Standing, order: Order) -> Received:
+        began, failed = self._steady(), True
+        link.used = began
+        try:
+            result = received(await link.call(order.tool.own_name, order.arguments, order.progress))
+            failed = result.failed
+            return result
+        finally:
+            link.used = self._steady()
+            standing.used(order.tool.own_name, seconds=link.used - began, failed=failed)
+
+    async def _pin(self, principal: str, one: Definition) -> None:
+        """It was allowed as it is: from now on a change asks."""
+        pins = await self._store.pins(principal, one.tool.server)
+        pinned = pins.get(one.tool.own_name)
+        if pinned is None or pinned.digest != one.tool.digest:
+            pin = Pin(digest=one.tool.digest, definition=one.text, at=self._clock())
+            await self._store.pin(principal, one.tool.server, one.tool.own_name, pin)
+
+    # ---- connections ----------------------------------------------------------------------------
+
+    def _link_of(self, name: str, config: Upstream, whose: Whose) -> Link | None:
+        """The connection that serves them now. The first tree of a principal takes over what was started to see the tools."""
+        key = _key(name, config, whose)
+        link = self._links.get(key)
+        if link is None and whose.root and (spare := self._links.get((name, key[1], ""))) is not None and not config.shareable:
+            del self._links[name, key[1], ""]
+            link = self._links[key] = spare
+        if link is not None and link.config != config:
+            link.end()
+            return None
+        return link
+
+    async def _linked(self, name: str, config: Upstream, whose: Whose) -> Link:
+        """A connection that can be used, made where there is none.
+
+        Raises:
+            ToolFailure: None can be had now.
+        """
+        link = self._link_of(name, config, whose)
+        if link is None or link.over.is_set() or (link.ready.is_set() and not link.usable):
+            link = await self._begun(name, config, whose)
+        await link.ready.wait()
+        if not link.usable:
+            raise ToolFailure(f"`{name}` cannot be reached: {link.failure or 'it was ended'}")
+        return link
+
+    async def _begun(self, name: str, config: Upstream, whose: Whose) -> Link:
+        standing = await self._standing(name, config, whose)
+        pause = standing.retry_at - self._steady()
+        if pause > 0:
+            raise ToolFailure(f"`{name}` cannot be reached: {standing.noted.failure}; it is tried again in {pause:.0f} s")
+        if self._group is None:
+            raise ToolFailure(f"`{name}` cannot be reached: Remit is ending")
+        if len(self._links) >= MOST_LINKS:
+            raise ToolFailure(f"`{name}` cannot be reached: {MOST_LINKS} connections to other servers are open already")
+        begun = self._link_of(name, config, whose)
+        if begun is not None and not begun.ready.is_set():
+            return begun  # somebody else was faster
+        link = Link(
+            name,
+            config,
+            lambda ends: self._opener(name, config, whose, ends),
+            version=self._version,
+            born=self._steady(),
+            on_ready=lambda made: standing.connected(made, self._clock(), self._steady() - made.born),
+        )
+        key = _key(name, config, whose)
+        self._links[key] = link
+        self._group.start_soon(self._lived, link, standing)
+        return link
+
+    async def _lived(self, link: Link, standing: Standing) -> None:
+        """One connection, from its beginning to its end."""
+        await link.live()
+        for key in [key for key, one in self._links.items() if one is link]:
+            del self._links[key]
+        standing.parted(link, self._clock(), self._steady())
+        if link.failure:
+            log.warning("a server cannot be reached or was lost", server=link.server, why=link.failure)
+
+    def left(self, root: str) -> None:
+        for (_, _, owner), link in self._links.items():
+            if owner == root and root:
+                link.left = True
+                if not link.calls:
+                    link.end()
+
+    # ---- upkeep ---------------------------------------------------------------------------------
+
+    async def _looking(self) -> None:
+        while True:
+            await anyio.sleep(LOOK_SECONDS)
+            self.look()
+            await self._keep()
+
+    def look(self) -> None:
+        """End connections that nobody needs: unused for long, old, of settings that are no more, or left."""
+        now, settings = self._steady(), self._settings()
+        for link in tuple(self._links.values()):
+            idle = link.left or now - link.used >= link.config.idle_seconds or now - link.born >= link.config.lifetime_seconds
+            if link.calls == 0 and (idle or settings.get(link.server) != link.config):
+                link.end()
+
+    async def _keep(self) -> None:
+        for standing in tuple(self._standings.values()):
+            try:
+                await standing.keep(self._store, self._clock)
+            except StoreError as error:
+                log.warning("what is known of a server could not be written down", server=standing.server, why=str(error))
+
+
+def _owner(config: Upstream, whose: Whose) -> str:
+    return "" if config.shareable else whose.principal
+
+
+def _key(name: str, config: Upstream, whose: Whose) -> _Key:
+    return (name, "", "") if config.shareable else (name, whose.principal, whose.root)
+
+
+def _complaints(standing: Standing) -> tuple[str, ...]:
+    failed = (standing.noted.failure,) if standing.noted.state == "failed" else ()
+    return (*failed, *standing.noted.left_out)

@@ -1,0 +1,100 @@
+"""What one process knows of one server on behalf of one principal: its tools, how it did, and when to try it again."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from mcp_server.protocol.upstream.link import Link
+from mcp_server.protocol.upstream.naming import Definition
+from mcp_server.protocol.upstream.notes import Noted, Use, noted, origin_of
+from mcp_server.settings.upstream import Upstream
+from mcp_server.store.protocol import Store
+from mcp_server.store.upstreams import Found
+
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+"""Seconds between two attempts at a server that cannot be reached: doubled each time, and no more than a person waits for."""
+
+SHORT_LIFE = 5.0
+"""Seconds. A connection that is lost sooner counts as one that could not be made."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Standing:
+    """One server, for one owner."""
+
+    server: str
+    config: Upstream
+    owner: str
+    """A principal; empty: everybody."""
+    noted: Noted
+    tools: Mapping[str, Definition] | None = None
+    """As listed in this process. None: not yet."""
+    kept: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
+    """As an earlier process listed them."""
+    failures: int = 0
+    """In a row."""
+    retry_at: float = 0.0
+    """By the steady clock."""
+    dirty: bool = False
+
+    @property
+    def known(self) -> Mapping[str, Definition]:
+        """Its tools as far as anybody knows them."""
+        return self.kept if self.tools is None else self.tools
+
+    def listed(self, link: Link) -> None:
+        """A connection listed them."""
+        self.tools = link.tools
+        self.noted.era = link.era
+        self.noted.left_out = list(link.left_out)
+        self.noted.tools = [one.said for one in link.tools.values()]
+        self.dirty = True
+
+    def connected(self, link: Link, now: float, took: float) -> None:
+        """It was reached."""
+        self.listed(link)
+        self.noted.state, self.noted.failure, self.noted.connected_at, self.noted.handshake = "connected", "", now, took
+        self.retry_at = 0.0
+
+    def parted(self, link: Link, now: float, steady: float) -> None:
+        """A connection is over, or was never made."""
+        self.dirty = True
+        lost = link.failure != ""
+        self.noted.state = "failed" if lost else "at rest"
+        if not lost:
+            self.failures = 0
+            return
+        self.noted.failure, self.noted.failed_at = link.failure, now
+        if link.era and steady - link.born >= SHORT_LIFE:
+            self.failures = 0  # it is tried again at once
+            return
+        self.failures += 1
+        self.retry_at = steady + min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(self.failures - 1, 10))
+
+    def rest(self) -> None:
+        """Whatever was connected is not any more, and nobody lost it."""
+        if self.noted.state == "connected":
+            self.noted.state, self.dirty = "at rest", True
+
+    def used(self, tool: str, *, seconds: float, failed: bool) -> None:
+        """A call has come to its end."""
+        use = self.noted.use.setdefault(tool, Use())
+        use.calls += 1
+        use.failed += failed
+        use.seconds += seconds
+        use.slowest = max(use.slowest, seconds)
+        self.dirty = True
+
+    async def keep(self, store: Store, clock: Callable[[], float]) -> None:
+        """Write down what has changed."""
+        if self.dirty:
+            self.dirty = False
+            await store.set_found(Found(principal=self.owner, server=self.server, said=self.noted.text(), at=clock()))
+
+
+async def standing_of(store: Store, server: str, config: Upstream, owner: str) -> Standing:
+    """As an earlier process left it."""
+    found = await store.found(owner, server)
+    before, origin = noted(None if found is None else found.said), origin_of(config)
+    if before.origin != origin:
+        before = Noted(origin=origin)
+    return Standing(server=server, config=config, owner=owner, noted=before, kept=before.known(server))

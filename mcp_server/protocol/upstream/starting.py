@@ -1,0 +1,103 @@
+"""How a server of its own process is started: its program, environment and folder, and what holds it."""
+
+import os
+import shutil
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from mcp.client._transport import TransportStreams  # no public name has it
+
+from mcp_server.errors import ToolFailure
+from mcp_server.policy.chain import Authority
+from mcp_server.policy.values import Action, Layer, LayerKind, Mode, Rule
+from mcp_server.protocol.upstream.expanding import expanded, placed
+from mcp_server.protocol.upstream.streams import Words, streams_of
+from mcp_server.sandbox.backend import Backend
+from mcp_server.sandbox.direct import Direct
+from mcp_server.sandbox.enclosing import Enclosing
+from mcp_server.sandbox.profile import Limits, Profile
+from mcp_server.sandbox.serving import serving
+from mcp_server.settings.upstream import Upstream, UpstreamSandbox
+from mcp_server.tools.foreign import Whose
+
+FREE = Direct(unlimited=True)
+"""What a server runs in whose settings hold it in nothing: like any program of this user's."""
+
+LONG = Limits(cpu_seconds=7 * 24 * 3600)
+"""A server lives for hours, and is ended by its lifetime."""
+
+
+class CannotStart(ToolFailure):
+    """The program cannot be run, or not as settings want it held."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starting:
+    """What all of a deployment's are started with."""
+
+    environment: Mapping[str, str]
+    """Of Remit itself: what settings name is looked up here."""
+    harmless: Mapping[str, str]
+    """What each gets of it."""
+    enclosing: Enclosing | None
+    temporary: Path
+    """A folder for what a server that is not held puts into its temporary one."""
+
+    @asynccontextmanager
+    async def started(
+        self, name: str, config: Upstream, whose: Whose, words: Words, on_end: Callable[[str], None]
+    ) -> AsyncGenerator[TransportStreams]:
+        """Start it, and speak with it; leaving ends it with all that it started.
+
+        Raises:
+            CannotStart: It cannot be run as settings say.
+            NotSet: What it must be given is not there.
+        """
+        command, cwd = config.command or "", self._folder(config, whose)
+        variables = {key: expanded(text, self.environment, whose.workspace) for key, text in config.env.items()}
+        environment = {**self.harmless, **variables}
+        program = _program(placed(command, whose.workspace), cwd, environment)
+        backend, profile = self._held(name, config.sandbox, whose, environment)
+        argv = (program, *(placed(text, whose.workspace) for text in config.args))
+        try:
+            async with serving(backend, profile, argv, cwd=cwd) as served, streams_of(served, words, on_end) as streams:
+                yield streams
+        except OSError as error:
+            raise CannotStart(f"the program `{command}` cannot be run: {error.strerror}") from error
+
+    def _folder(self, config: Upstream, whose: Whose) -> str:
+        folder = os.path.realpath(os.path.expanduser(placed(config.cwd or whose.workspace, whose.workspace)))
+        if not os.path.isdir(folder):
+            raise CannotStart(f"the folder {folder} does not exist")
+        return folder
+
+    def _held(self, name: str, wish: UpstreamSandbox | None, whose: Whose, environment: Mapping[str, str]) -> tuple[Backend, Profile]:
+        if wish is None or self.enclosing is None:
+            if wish is not None:
+                raise CannotStart("it is to run in a sandbox, and there is none here")
+            return FREE, Profile(workspace=whose.workspace, visible=(), temporary=str(self.temporary), environment=environment)
+        drawn = self.enclosing.enclosure(_allowed(wish, whose), whose.workspace, f"upstream-{name}-{whose.root or 'any'}")
+        if drawn.chosen or not drawn.holds:
+            why = "; ".join(("settings say that none is to be used",) if drawn.chosen else (*drawn.missing, *drawn.profile.unheld))
+            raise CannotStart(f"it is to run in a sandbox, and none can hold it: {why}")
+        return drawn.backend, replace(drawn.profile, environment={**drawn.profile.environment, **environment}, limits=LONG)
+
+
+def _program(command: str, cwd: str, environment: Mapping[str, str]) -> str:
+    """By its whole path. A relative one with a folder in it is taken from the folder that the server starts in."""
+    named = os.path.expanduser(command)
+    found = shutil.which(os.path.join(cwd, named) if os.path.dirname(named) else named, path=environment.get("PATH"))
+    if found is None:
+        raise CannotStart(f"the program `{command}` is not found")
+    return os.path.abspath(found)
+
+
+def _allowed(wish: UpstreamSandbox, whose: Whose) -> Authority:
+    """What a held server may do, as the rules that a profile is drawn from: its settings' word, and nothing of anybody's session."""
+    folders = [os.path.realpath(os.path.expanduser(placed(folder, whose.workspace))) for folder in wish.write]
+    edits = [Rule(permission="edit", pattern=pattern, action=Action.ALLOW) for folder in folders for pattern in (folder, f"{folder}/*")]
+    network = Rule(permission="webfetch", pattern="*", action=Action.ALLOW if wish.network else Action.DENY)
+    layer = Layer(kind=LayerKind.PERSON, owner="the server's settings", rules=(*edits, network), may_allow=True)
+    return Authority(layers=(layer,), mode=Mode.DEFAULT, may_ask=False, rulings=())

@@ -1,0 +1,172 @@
+"""A scripted MCP server to stand behind Remit: the SDK's own, in this process, in either era."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._memory import InMemoryTransport
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.server import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.message import SessionMessage
+from mcp.shared.subscriptions import ToolsListChanged
+from mcp_types import (
+    METHOD_NOT_FOUND,
+    CallToolRequestParams,
+    CallToolResult,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCRequest,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+    Tool,
+    ToolAnnotations,
+)
+
+from mcp_server.protocol.upstream.link import Ends
+from mcp_server.protocol.upstream.servers import Opener
+from mcp_server.settings.upstream import Upstream
+from mcp_server.tools.foreign import Whose
+from tests.protocol.connect import Era
+
+Context = ServerRequestContext[Any, Any]
+Does = Callable[[Context, Mapping[str, Any]], Awaitable[CallToolResult]]
+
+
+def told(text: str, *, failed: bool = False, structured: dict[str, Any] | None = None) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=text)], is_error=failed, structured_content=structured)
+
+
+async def _says(_: Context, arguments: Mapping[str, Any]) -> CallToolResult:
+    return told(f"said {arguments.get('text', '')}", structured={"said": arguments.get("text", "")})
+
+
+async def _counts(ctx: Context, arguments: Mapping[str, Any]) -> CallToolResult:
+    for step in range(1, int(arguments.get("to", 3)) + 1):
+        await ctx.session.report_progress(step, 3, f"step {step}")
+    return told("counted")
+
+
+async def _fails(_: Context, arguments: Mapping[str, Any]) -> CallToolResult:
+    return told("it did not work", failed=True)
+
+
+OBJECT: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}}}
+
+
+@dataclass(kw_only=True)
+class Scripted:
+    """One server. Mutable: what it says of its tools may change while it runs, as a hostile one's would."""
+
+    does: dict[str, Does] = field(
+        default_factory=lambda: {
+            "say": _says,
+            "count": _counts,
+            "fail": _fails,
+        }
+    )
+    descriptions: dict[str, str] = field(default_factory=lambda: {"say": "Says it."})
+    schemas: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    lists: int = 0
+    """How often its tools were asked for."""
+    calls: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list[tuple[str, Mapping[str, Any]]])
+    bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
+    entered: int = 0
+    """How often somebody connected."""
+
+    def server(self) -> Server[Any]:
+        """The SDK's server of it."""
+        return Server(
+            "scripted",
+            on_list_tools=self._list,
+            on_call_tool=self._call,
+            on_subscriptions_listen=ListenHandler(self.bus),
+            lifespan=self._lifespan,
+        )
+
+    async def tell_of_changes(self, ctx: Context) -> None:
+        """Its tools have changed, and it says so, as each era has it."""
+        await ctx.session.send_tool_list_changed()
+        await self.bus.publish(ToolsListChanged())
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Server[Any]) -> AsyncGenerator[None]:
+        self.entered += 1
+        yield
+
+    async def _list(self, ctx: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+        self.lists += 1
+        return ListToolsResult(tools=[self._tool(name) for name in self.does])
+
+    def _tool(self, name: str) -> Tool:
+        return Tool(
+            name=name,
+            description=self.descriptions.get(name, f"The tool {name}."),
+            input_schema=self.schemas.get(name, OBJECT),
+            annotations=ToolAnnotations(read_only_hint=True),
+        )
+
+    async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+        self.calls.append((params.name, dict(params.arguments or {})))
+        return await self.does[params.name](ctx, params.arguments or {})
+
+
+class OldEra:
+    """A way to a server in this process that knows nothing of `server/discover`: the two agree on 2025-11-25."""
+
+    def __init__(self, server: Server[Any]) -> None:
+        self._inner = InMemoryTransport(server)
+        self._stack: Any = None
+
+    async def __aenter__(self) -> Any:
+        self._stack = self._entered()
+        return await self._stack.__aenter__()
+
+    async def __aexit__(self, *error: Any) -> Any:
+        return await self._stack.__aexit__(*error)
+
+    @asynccontextmanager
+    async def _entered(self) -> AsyncGenerator[Any]:
+        async with self._inner as (inner_read, inner_write), anyio.create_task_group() as group:
+            to_client, read = anyio.create_memory_object_stream[SessionMessage | Exception](16)
+            write, from_client = anyio.create_memory_object_stream[SessionMessage](16)
+            group.start_soon(self._outward, from_client, inner_write, to_client)
+            group.start_soon(self._inward, inner_read, to_client)
+            try:
+                yield read, write
+            finally:
+                group.cancel_scope.cancel()
+                for stream in (to_client, read, write, from_client):
+                    stream.close()
+
+    async def _outward(
+        self,
+        from_client: MemoryObjectReceiveStream[SessionMessage],
+        inner: Any,
+        to_client: MemoryObjectSendStream[SessionMessage | Exception],
+    ) -> None:
+        async for message in from_client:
+            said = message.message
+            if isinstance(said, JSONRPCRequest) and said.method == "server/discover":
+                refusal = ErrorData(code=METHOD_NOT_FOUND, message="Method not found")
+                await to_client.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=said.id, error=refusal)))
+            else:
+                await inner.send(message)
+
+    async def _inward(self, inner: Any, to_client: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        async for message in inner:
+            await to_client.send(message)
+
+
+def opener(servers: Mapping[str, Scripted], era: Era = "2026-07-28") -> Opener:
+    """The way to servers in this process, by the names that settings have for them."""
+
+    def way(name: str, config: Upstream, whose: Whose, ends: Ends) -> Any:
+        server = servers[name].server()
+        return server if era == "2026-07-28" else OldEra(server)
+
+    return way
