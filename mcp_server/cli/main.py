@@ -16,6 +16,7 @@ COMMANDS = {
     "approvals": "mcp_server.cli.approvals:approvals",
     "console": "mcp_server.cli.console:console",
     "rulings": "mcp_server.cli.rulings:rulings",
+    "upstreams": "mcp_server.cli.upstreams:upstreams",
     "gateway": "mcp_server.cli.gateway:gateway",
     "trust": "mcp_server.cli.trust:trust",
     "audit": "mcp_server.cli.audit:audit",
