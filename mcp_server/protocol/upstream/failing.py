@@ -4,7 +4,7 @@ from typing import cast
 
 import httpx2
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from mcp_server.errors import OutcomeUnknown, ToolFailure
@@ -67,7 +67,7 @@ def failure_of(server: str, error: MCPError, statuses: tuple[int, ...], lost: st
         seconds: How long the call could take.
     """
     status = statuses[-1] if statuses else 0
-    synthesized = error.message in _SYNTHESIZED and error.code in (INTERNAL_ERROR, INVALID_REQUEST)
+    synthesized = error.message in _SYNTHESIZED and error.code in (INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND)
     if synthesized and status in NOT_TAKEN:
         return ToolFailure(f"the call was not done: `{server}`: {_STATUS.get(status, f'it refused the request ({status})')}")
     if error.code == REQUEST_TIMEOUT:
