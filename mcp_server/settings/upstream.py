@@ -77,6 +77,11 @@ class UpstreamSandbox(Block):
     write: list[Plain] = key(
         [], "Folders that it may write, beside a temporary one; `${workspaceFolder}` is the workspace.", example=["${workspaceFolder}"]
     )
+    read: list[Plain] = key(
+        [],
+        "Folders that it may read, beside the workspace and where a system keeps programs; its own lies in one of them.",
+        example=["~/.local/share/mise"],
+    )
     network: bool = key(False, "Whether it reaches the network.", example=True)
 
 

@@ -10,13 +10,22 @@ import sys
 import time
 from typing import Any
 
-TOOLS = ("say", "die", "fork", "environment", "flood", "hang", "babble")
+TOOLS = ("say", "die", "fork", "environment", "flood", "hang", "babble", "write")
 
 DETACHED = "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\nprint(os.getpid(), flush=True)\nos.close(1)\ntime.sleep(3600)"
 
 
 def text(said: str) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": said}]}
+
+
+def write(path: str) -> str:
+    try:
+        with open(path, "w") as file:
+            file.write("x")
+    except OSError as error:
+        return error.strerror or ""
+    return "written"
 
 
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
@@ -33,11 +42,11 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
             return text(f"{os.getpid()} {one.stdout.readline().decode().strip()}")
         case "environment":
             return {**text(""), "structuredContent": {"environment": dict(os.environ), "cwd": os.getcwd()}}
-        case "flood":
-            return text("x" * int(arguments["bytes"]))
-        case "babble":
-            sys.stdout.write("this is no JSON\n\n")
-            return text("babbled")
+        case "flood" | "babble":
+            sys.stdout.write("this is no JSON\n\n" if name == "babble" else "")
+            return text("x" * int(arguments["bytes"]) if name == "flood" else "babbled")
+        case "write":
+            return text(write(arguments["path"]))
         case _:
             return None
 

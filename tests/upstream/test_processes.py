@@ -196,3 +196,21 @@ async def test_a_held_server_is_not_started_where_nothing_can_hold_it(tmp_path: 
         await bounded(connected.client.list_tools())
         info = text_of(await bounded(connected.call("session_info")))
     assert "it is to run in a sandbox, and none can hold it: settings say that none is to be used" in info
+
+
+async def test_a_held_server_writes_where_its_settings_say_and_nowhere_else(tmp_path: Path) -> None:
+    inside: dict[str, Any] = {"command": sys.executable, "args": ["-I", "-S", BARE], "sandbox": {}}
+    inside["sandbox"] = {"write": ["${workspaceFolder}/free"], "read": [sys.prefix, sys.base_prefix, str(Path(BARE).parent)]}
+    world = make_world(
+        tmp_path, settings={"mcpServers": {"bare": inside}, "permission": {"bare__*": "allow"}}, files={"free/a": "", "kept/a": ""}
+    )
+    async with connect(world, NEAR) as connected:
+        told = {
+            folder: text_of(await bounded(connected.call("bare__write", path=str(world.workspace / folder / "b"))))
+            for folder in ("free", "kept")
+        }
+        info = text_of(await bounded(connected.call("session_info")))
+    if "none can hold it" in info:
+        pytest.skip("there is no sandbox on this machine")
+    assert told == {"free": "written", "kept": "Read-only file system"}
+    assert (world.workspace / "free/b").read_text() == "x"

@@ -96,8 +96,13 @@ def _program(command: str, cwd: str, environment: Mapping[str, str]) -> str:
 
 def _allowed(wish: UpstreamSandbox, whose: Whose) -> Authority:
     """What a held server may do, as the rules that a profile is drawn from: its settings' word, and nothing of anybody's session."""
-    folders = [os.path.realpath(os.path.expanduser(placed(folder, whose.workspace))) for folder in wish.write]
-    edits = [Rule(permission="edit", pattern=pattern, action=Action.ALLOW) for folder in folders for pattern in (folder, f"{folder}/*")]
+    rules = [
+        Rule(permission=permission, pattern=pattern, action=Action.ALLOW)
+        for permissions, folders in ((("read", "external_directory"), (*wish.read, *wish.write)), (("edit",), wish.write))
+        for folder in (os.path.realpath(os.path.expanduser(placed(each, whose.workspace))) for each in folders)
+        for permission in permissions
+        for pattern in (folder, f"{folder}/*")
+    ]
     network = Rule(permission="webfetch", pattern="*", action=Action.ALLOW if wish.network else Action.DENY)
-    layer = Layer(kind=LayerKind.PERSON, owner="the server's settings", rules=(*edits, network), may_allow=True)
+    layer = Layer(kind=LayerKind.PERSON, owner="the server's settings", rules=(*rules, network), may_allow=True)
     return Authority(layers=(layer,), mode=Mode.DEFAULT, may_ask=False, rulings=())
