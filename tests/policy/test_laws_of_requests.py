@@ -5,7 +5,7 @@ from itertools import product
 
 import pytest
 
-from mcp_server.policy.values import Action, Mode, PlainValue, Request
+from mcp_server.policy.values import Action, Layer, LayerKind, Mode, PlainValue, Request
 from mcp_server.policy.verdicts import Step
 from tests.policy.universe import asks_for, command, member, path, rules, verdict_of
 
@@ -35,6 +35,27 @@ def test_only_an_ancestors_allow_of_a_folder_crosses_a_spawn_and_any_deny_or_ask
                 assert action is Action.ALLOW, names
 
 
+def brought(*texts: str, may_allow: bool = False) -> Layer:
+    """A layer that a request brings along."""
+    return Layer(kind=LayerKind.GUARD, owner="pin", rules=rules(*texts), may_allow=may_allow)
+
+
+@pytest.mark.parametrize("own", ["play__say * allow", "play__say * ask", "play__say * deny", "read * allow"])
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_layer_that_a_request_brings_along_only_ever_makes_it_stricter(own: str, mode: Mode):
+    bare = Request(permission="play__say", values=(PlainValue(text="*"),))
+    chain = (member(0, own, mode=mode),)
+    before = verdict_of(chain, (bare,)).action
+    for texts, least in (
+        ((), Action.ALLOW),
+        (("play__* * ask",), Action.ASK),
+        (("* * deny",), Action.DENY),
+        (("* * allow",), Action.ALLOW),
+    ):
+        after = verdict_of(chain, (replace(bare, guards=(brought(*texts),)),)).action
+        assert after >= max(before, least)
+
+
 DOUBTS: dict[str, tuple[Request, ...]] = {
     "no requests": (),
     "no values": (Request(permission="edit", values=()),),
@@ -45,6 +66,9 @@ DOUBTS: dict[str, tuple[Request, ...]] = {
     "a command that is plain text": (Request(permission="bash", values=(PlainValue(text="ls"),)),),
     "a spawn that is plain text": (Request(permission="task", values=(PlainValue(text="explore"),)),),
     "a path that is not absolute": (Request(permission="read", values=(replace(path("a"), resolved="a"),)),),
+    "a layer of its own that may allow": (
+        Request(permission="play__say", values=(PlainValue(text="*"),), guards=(brought("* * allow", may_allow=True),)),
+    ),
     "a path with a NUL": asks_for("read", path("a\0b")),
     "a command with a NUL": asks_for("bash", command("ls\0; rm a")),
 }
