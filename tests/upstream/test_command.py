@@ -6,17 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 from click.testing import CliRunner
 
 from mcp_server.cli.main import remit
+from mcp_server.protocol.upstream import servers
 from tests.behaviour.stories import NEAR, bounded
 from tests.behaviour.world import World, connect, make_world
+from tests.bounds import LONG
 from tests.upstream.scripted import Scripted, opener
 
 SETTINGS: dict[str, Any] = {
     "mcpServers": {"play": {"command": "unused"}, "rest": {"url": "https://rest.example.org/mcp"}},
     "permission": {"play__*": "allow"},
 }
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list waits for the server however slow the machine: what is told is what it says now."""
+    monkeypatch.setattr(servers, "KEPT_SECONDS", LONG)
 
 
 def told(world: World, *arguments: str) -> str:

@@ -6,15 +6,23 @@ from typing import Any
 import pytest
 from mcp_types import Tool
 
+from mcp_server.protocol.upstream import servers
 from mcp_server.protocol.upstream.naming import LONGEST_NAME, definitions, offered_name
 from tests.behaviour.stories import NEAR, bounded, calls, errand, says, until
 from tests.behaviour.world import World, connect, make_world, text_of
+from tests.bounds import LONG
 from tests.protocol.connect import ERAS, Era, Person, decides
 from tests.upstream.scripted import OBJECT, Scripted, opener, told
 
 ALLOWED: dict[str, Any] = {"mcpServers": {"play": {"command": "unused"}}, "permission": {"play__*": "allow"}}
 
 CHANGED = "What its server says of this tool has changed since it was last allowed"
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list waits for the server however slow the machine: what is told is what it says now."""
+    monkeypatch.setattr(servers, "KEPT_SECONDS", LONG)
 
 
 async def said(world: World, play: Scripted, person: Person | None = None, theirs: Era = "2026-07-28", times: int = 1) -> list[str]:

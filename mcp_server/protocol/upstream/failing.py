@@ -66,7 +66,8 @@ def failure_of(server: str, error: MCPError, statuses: tuple[int, ...], lost: st
         lost: Why the connection ended, if it did.
         seconds: How long the call could take.
     """
-    status = statuses[-1] if statuses else 0
+    # The connection's own requests have answers too: of several the one that leaves more open counts.
+    status = max((code for code in statuses if code >= 400), default=0)
     synthesized = error.message in _SYNTHESIZED and error.code in (INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND)
     if synthesized and status in NOT_TAKEN:
         return ToolFailure(f"the call was not done: `{server}`: {_STATUS.get(status, f'it refused the request ({status})')}")
