@@ -32,7 +32,9 @@ from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.tasks_told import TaskSource
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.upstream.composing import opener_of
+from mcp_server.protocol.upstream.credentials import Credentials
 from mcp_server.protocol.upstream.expanding import secrets_in
+from mcp_server.protocol.upstream.keeping import credentials_of
 from mcp_server.protocol.upstream.servers import Opener, Servers
 from mcp_server.redaction import LONGEST_STRING, Redaction, secrets_of
 from mcp_server.sandbox.enclosing import Enclosing
@@ -68,6 +70,7 @@ from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
 from mcp_server.telemetry.base import SILENT, Telemetry
 from mcp_server.tools.web.composing import web_of
+from mcp_server.tools.web.reach import Web
 
 log = structlog.get_logger(__name__)
 
@@ -93,6 +96,8 @@ class Running:
     server: Server[Line]
     reception: Reception
     """Receives a gateway's callers."""
+    credentials: Credentials
+    """What people are known by to other servers."""
 
     @property
     def gateway(self) -> Gateway | None:
@@ -139,10 +144,10 @@ async def running(
         ConfigError: Settings or definitions are at fault.
         StoreError: The store cannot be opened.
     """
-    books = rules_at(workspace, places, flags)
-    settings = books.own.edition.settings
+    settings = (books := rules_at(workspace, places, flags)).own.edition.settings
     redaction = Redaction(secrets=_secrets(settings, environment))
     async with _kept((opened or partial(open_store, secrets=redaction.secrets))(private_folder(places.state) / STORE_FILE)) as store:
+        web, credentials = _outward(books, store, environment, places, clock)
         deployment = Deployment(
             store=store,
             clock=clock,
@@ -155,21 +160,29 @@ async def running(
             owner=f"{os.getpid()}-{secrets.token_hex(8)}",
             workspaces=books.workspaces,
             enclosing=(enclosing := Enclosing(settings.sandbox, places, harmless(environment))),
-            upstreams=_servers(books, store, opener or _way(environment, enclosing, places, redaction), clock),
-            web=web_of(lambda: books.own.edition.settings, environment),
+            upstreams=_servers(books, store, opener or _way(environment, enclosing, places, redaction, credentials), clock),
+            web=web,
             tools=settings.tools,
             herald=announcer_of(settings, _ground(store, settings, environment, places, redaction, clock)),
             ways=_ways(settings, places),
             arguments_told=_told(books.own, redaction),
             telemetry=telemetry,
         )
-        async with _lent(deployment), _living(_wired(deployment, settings, places, timing, executor, books)) as parts:
+        async with _living(_wired(deployment, settings, places, timing or timing_of(settings), executor, books, credentials)) as parts:
             yield parts
 
 
-def _way(environment: Mapping[str, str], enclosing: Enclosing, places: Places, redaction: Redaction) -> Opener:
+def _outward(
+    books: Rulebooks, store: Store, environment: Mapping[str, str], places: Places, clock: Callable[[], float]
+) -> tuple[Web, Credentials]:
+    """How the web is reached, and by what people are known to other servers."""
+    web = web_of(lambda: books.own.edition.settings, environment)
+    return web, credentials_of(lambda: books.own.edition.settings, store, places.state, web.wires, clock)
+
+
+def _way(environment: Mapping[str, str], enclosing: Enclosing, places: Places, redaction: Redaction, credentials: Credentials) -> Opener:
     """The real way to other servers."""
-    return opener_of(environment, harmless(environment), enclosing, private_folder(places.cache), redaction.text)
+    return opener_of(environment, harmless(environment), enclosing, private_folder(places.cache), redaction.text, credentials)
 
 
 def _servers(books: Rulebooks, store: Store, opener: Opener, clock: Callable[[], float]) -> Servers:
@@ -247,6 +260,7 @@ async def _begin(parts: Running, group: TaskGroup) -> None:
     group.start_soon(parts.promised.watch)
     group.start_soon(EndedElsewhere(parts.deployment, parts.desk.book).run)
     group.start_soon(parts.looks.run)
+    group.start_soon(parts.credentials.signs.run)
     group.start_soon(Sealer(parts.deployment.store, parts.deployment.steady).run)
     group.start_soon(_tidying, parts)
     if parts.deployment.enclosing is not None:
@@ -269,7 +283,7 @@ async def _prepare(enclosing: Enclosing) -> None:
 @asynccontextmanager
 async def _living(parts: Running) -> AsyncGenerator[Running]:
     """What runs beside the calls, from its begin until what acts is stored."""
-    async with anyio.create_task_group() as group:
+    async with _lent(parts.deployment), anyio.create_task_group() as group:
         await _begin(parts, group)
         group.start_soon(parts.deployment.herald.run)
         try:
@@ -303,18 +317,17 @@ def _wired(
     deployment: Deployment,
     settings: Settings,
     places: Places,
-    timing: Timing | None,
+    timing: Timing,
     executor: Callable[[Advance], Executor],
     books: Rulebooks,
+    credentials: Credentials,
 ) -> Running:
     """The parts, each lent the others. Nothing is started."""
-    workspace, timing = deployment.workspaces[0], timing or timing_of(settings)
-    supervisor = Supervisor(deployment, executor)
+    workspace, supervisor = deployment.workspaces[0], Supervisor(deployment, executor)
     tools = every_tool(deployment, supervisor, workspace)
     desk = Desk(deployment, supervisor, supervisor.equip(tools), Toolbox(deployment, tools))
-    promised, showing = PromiseDesk(deployment, supervisor, desk.book), Showing(ways=deployment.ways)
+    promised, showing, sight = PromiseDesk(deployment, supervisor, desk.book), Showing(ways=deployment.ways), StoreSight(deployment)
     caller_of = Callers(Caller(principal=LOCAL, workspace=workspace, agent=settings.agent), known_only=settings.gateway is not None)
-    sight = StoreSight(deployment)
     tasks = Tasks(desk, promised, caller_of=caller_of, timing=timing, clock=deployment.clock, showing=showing)
     looks = Looks(desk, sight, caller_of=caller_of, timing=timing, sources=[TaskSource(tasks, sight)])
     server = build_server(
@@ -339,6 +352,7 @@ def _wired(
         looks=looks,
         server=server,
         reception=_reception(deployment, books),
+        credentials=credentials,
     )
 
 

@@ -71,6 +71,14 @@ def principal_of(key: str) -> Principal:
     return TokenPrincipal(issuer=issuer, subject=subject, client=client)
 
 
+def owner_of(key: str) -> str:
+    """Whose things are kept for the principal of this key: a person's are theirs by whatever client, a machine's its own."""
+    principal = principal_of(key)
+    if isinstance(principal, TokenPrincipal) and not principal.is_machine:
+        return json.dumps([principal.issuer, principal.subject], separators=(",", ":"))
+    return key
+
+
 def same_person(one: str, other: str) -> bool:
     """May these be the keys of one person? By whatever client; a machine that is called as somebody is taken for them: who must be
     somebody else is not, where that is not plain.

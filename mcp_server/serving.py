@@ -86,6 +86,8 @@ async def _served_at(
         scrape=told.scrape,
         tools=tuple(spec.name for spec in parts.desk.specs()),
         part=parts.part,
+        signs=parts.credentials.signs,
+        came=parts.credentials.subjects.came,
         notes=parts.books.complaints,
         reread=parts.books.reread,
     )

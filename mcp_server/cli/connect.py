@@ -2,14 +2,13 @@
 
 import os
 import sys
-import threading
-import webbrowser
 from functools import partial
 from pathlib import Path
 
 import anyio
 import click
 
+from mcp_server.cli.browsing import browse
 from mcp_server.cli.lazy import loaded
 from mcp_server.cli.table import safe
 from mcp_server.connect.bridge import bridge, let_in
@@ -75,17 +74,7 @@ def _say(text: str) -> None:
 
 
 def _browse(address: str) -> None:
-    """Some browsers are waited for until the person closes them."""
-    threading.Thread(target=_opened, args=(address,), daemon=True).start()
-
-
-def _opened(address: str) -> None:
-    try:
-        there = webbrowser.open(address)
-    except (OSError, webbrowser.Error):
-        there = False
-    if not there:
-        _say("no browser could be opened here; open the page yourself")
+    browse(address, _say)
 
 
 def _leave_it(_: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from mcp_server.cli.here import here, workspace_option
+from mcp_server.cli.server_sign_in import sign_in, sign_out
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe, table
 from mcp_server.protocol.upstream.naming import Definition
@@ -43,20 +44,31 @@ class _Shown:
 @click.command(short_help="Other MCP servers: how each was found last.")
 @workspace_option
 @click.argument("server", required=False)
+@click.option("--sign-in", "deed", flag_value="sign-in", help="Sign in to SERVER, where its settings have `oauth`.")
+@click.option("--sign-out", "deed", flag_value="sign-out", help="Forget that sign-in, and give it back where the issuer takes it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
-def upstreams(server: str | None, workspace: Path, as_json: bool) -> None:
+def upstreams(server: str | None, workspace: Path, deed: str | None, as_json: bool) -> None:
     """The other MCP servers of your settings, as they were found last; with SERVER, its tools, and which of them are pinned.
 
     Nothing is started or connected to: `remit serve` does that when a tool is wanted.
     """
-    settings = here(workspace).settings.upstreams
+    whole = here(workspace).settings
+    settings = whole.upstreams
     if server is not None and server not in settings:
         raise click.UsageError(f"no server is called {server}; there are: {', '.join(settings) or 'none'}")
+    if deed is not None:
+        if server is None:
+            raise click.UsageError(f"--{deed} needs the server's name")
+        (sign_in if deed == "sign-in" else sign_out)(whole, server)
+        return
 
     async def read(store: Store) -> Sequence[_Shown]:
         return [await _shown(store, name, config) for name, config in settings.items() if server in (None, name)]
 
-    found = with_store(read)
+    _tell(with_store(read), server, as_json=as_json)
+
+
+def _tell(found: Sequence[_Shown], server: str | None, *, as_json: bool) -> None:
     if as_json:
         for one in found:
             click.echo(json_line(_as_object(one)))

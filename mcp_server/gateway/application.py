@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 from mcp_server.gateway.access_log import AccessLog
 from mcp_server.gateway.challenges import metadata, metadata_paths
 from mcp_server.gateway.connections import Connections
-from mcp_server.gateway.door import LOOK, Door, Hosts, Verifies
+from mcp_server.gateway.door import LOOK, Came, Door, Hosts, Told, Verifies
 from mcp_server.gateway.leaving import Leaving, UnderWay
 from mcp_server.gateway.pacing import Paced
 from mcp_server.gateway.proxies import behind
@@ -42,6 +42,7 @@ def gateway_app(
     leaving: Leaving,
     telemetry: Telemetry,
     tools: Collection[str],
+    came: Came,
     console: ASGIApp | None = None,
     look: float = LOOK,
     idle: float = IDLE_SECONDS,
@@ -56,6 +57,7 @@ def gateway_app(
         leaving: How far the server's end has come.
         telemetry: Told of each request.
         tools: Those that there are.
+        came: Told of the token that each request came with.
         console: The pages for people, where settings want them.
         look: Seconds between two looks whether an open stream is still its caller's to have.
         idle: Seconds without a word after which a connection up to 2025-11-25 is ended.
@@ -79,7 +81,7 @@ def gateway_app(
             group.cancel_scope.cancel()
 
     pages = [] if console is None or gateway.console_url is None else console_at(urlsplit(gateway.console_url).path, console)
-    standing = Standing(authority, reception.store)
+    standing = Told(Standing(authority, reception.store), came)
     door = Door(Received(Paced(UnderWay(connections, leaving), telemetry), reception, path), gateway, standing, look=look)
     doors = [Route(place, door) for place in (path, path + "/{workspace}/{agent}")]
     app = Starlette(routes=[*told, *pages, *doors], lifespan=lifespan)

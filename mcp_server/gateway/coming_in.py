@@ -10,13 +10,13 @@ from mcp_server.gateway.authority import Authority
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.keys import KeyHolders
 from mcp_server.gateway.oidc import signs_in_of
+from mcp_server.gateway.servers import Rooms
 from mcp_server.gateway.sign_in import Names, SignIn
 from mcp_server.gateway.team_console import team_console
 from mcp_server.principal import TokenPrincipal
 from mcp_server.sessions.book import Rulebook
-from mcp_server.sessions.memberships import membership_in
+from mcp_server.sessions.memberships import hear, membership_in
 from mcp_server.settings.gateway import Gateway
-from mcp_server.settings.membership import claims_heard
 from mcp_server.store.protocol import Store
 
 
@@ -30,6 +30,7 @@ def console_of(
     *,
     settled: Callable[[], Gateway | None],
     home: str,
+    rooms: Rooms,
     steady: Callable[[], float] = time.monotonic,
     clock: Callable[[], float] = time.time,
 ) -> ASGIApp | None:
@@ -44,6 +45,7 @@ def console_of(
         rulebook: Says who somebody is, as settings are now.
         settled: The settings as they are now.
         home: What `$HOME` stands for in lines of shell.
+        rooms: Where the navigation leads.
         steady: Seconds that only go forward.
         clock: Seconds since the epoch.
 
@@ -60,7 +62,7 @@ def console_of(
 
     async def heard(principal: TokenPrincipal, claims: Mapping[str, Any]) -> None:
         now = settled()
-        await store.keep_claims(principal.key, {} if now is None else claims_heard(now, claims), issued_at=float(claims["iat"]))
+        await hear(store, now, principal.key, claims, issued_at=float(claims["iat"]))
 
     async def revoked_at(principal: TokenPrincipal) -> float:
         return await store.revoked_at(principal.names) or 0.0
@@ -72,6 +74,7 @@ def console_of(
         may_come=may_come,
         heard=heard,
         revoked_at=revoked_at,
+        rooms=rooms,
         clock=clock,
     )
-    return team_console(entrance, store, rulebook, several=len(gateway.issuers) > 1, home=home, clock=clock)
+    return team_console(entrance, store, rulebook, rooms, several=len(gateway.issuers) > 1, home=home, clock=clock)

@@ -87,6 +87,24 @@ class Hosts:
         return None
 
 
+Came = Callable[[str, str, float | None], None]
+"""Told the principal's key, the token, and when it ends."""
+
+
+class Told:
+    """An authority that tells of each token that counts, where servers behind the gateway are reached with what callers come with."""
+
+    def __init__(self, authority: Verifies, came: Came) -> None:
+        self._authority = authority
+        self._came = came
+
+    async def verify(self, token: str) -> Verified:
+        verified = await self._authority.verify(token)
+        if verified.claims:  # an API key is nothing that an issuer would exchange
+            self._came(verified.principal.key, token, verified.expires_at)
+        return verified
+
+
 class Door:
     """Lets known callers pass, and tells the application behind who they are."""
 

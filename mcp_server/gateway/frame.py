@@ -11,6 +11,9 @@ from mcp_server.store.ids import is_id
 ROOMS = (("", "Inbox"), ("sessions", "Sessions"), ("rulings", "Rulings"), ("agents", "Agents"), ("audit", "Audit"))
 """The pages that the navigation leads to, below the door."""
 
+TEAM_ROOMS = tuple(room for room in ROOMS if room[0] != "agents")
+"""Those of a gateway's console: nobody reads agents and rules there."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:

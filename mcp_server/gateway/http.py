@@ -42,9 +42,17 @@ async def serve_gateway(
         console = None
         if pages is not None:
             now, rules = received.gateway, received.rulebook
-            console = console_of(gateway, pages, authority, keys, fetcher, rules, settled=now, home=lent.home)
+            console = console_of(gateway, pages, authority, keys, fetcher, rules, settled=now, home=lent.home, rooms=lent.rooms)
         app = gateway_app(
-            server, gateway, authority, received, leaving=leaving, telemetry=lent.telemetry, tools=lent.tools, console=console
+            server,
+            gateway,
+            authority,
+            received,
+            leaving=leaving,
+            telemetry=lent.telemetry,
+            tools=lent.tools,
+            console=console,
+            came=lent.came,
         )
         async with looked_after(gateway, app, authority.issuers, leaving, lent) as serving:
             await serve_app(serving, sock, on_end=on_end, on_ready=lambda: on_ready(gateway.url or ""))

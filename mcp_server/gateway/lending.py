@@ -3,7 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from mcp_server.gateway.door import Came
 from mcp_server.gateway.reception import Reception
+from mcp_server.gateway.servers import Rooms
+from mcp_server.protocol.upstream.sign_ins import SignIns
 from mcp_server.store.protocol import Store
 from mcp_server.telemetry.base import Scrape, Telemetry
 
@@ -23,9 +26,18 @@ class Lent:
     scrape: Scrape | None
     """None: nobody reads numbers here."""
     tools: Sequence[str]
+    signs: SignIns
+    """Sign-ins of people to other servers."""
+    came: Came
+    """Told of the token that each request came with."""
     part: Callable[[], None]
     """Has requests that only wait leave."""
     notes: Callable[[], Sequence[str]]
     """What is wrong with settings that changed, and which wait for a restart."""
     reread: Callable[[], None]
     """Read settings and agents now, whether or not files look changed. What is wrong with them is logged."""
+
+    @property
+    def rooms(self) -> Rooms:
+        """Where the console's navigation leads."""
+        return Rooms(self.signs)

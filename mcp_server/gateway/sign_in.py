@@ -14,7 +14,7 @@ from starlette.responses import RedirectResponse, Response
 from mcp_server.gateway.attempts import Attempts, Browsers, Tries
 from mcp_server.gateway.cards import moment
 from mcp_server.gateway.entering import FORGED, form_of
-from mcp_server.gateway.frame import ROOMS, Frame
+from mcp_server.gateway.frame import Frame
 from mcp_server.gateway.html import Html, el, join, said
 from mcp_server.gateway.keys import KeyHolders, digest_of
 from mcp_server.gateway.oidc import Away, SignsIn
@@ -37,9 +37,6 @@ BROWSER_SECONDS = 3600
 
 FORM_BYTES = 4096
 """Of the form with an API key."""
-
-TEAM_ROOMS = tuple(room for room in ROOMS if room[0] != "agents")
-"""Nobody reads agents and rules here."""
 
 _BACK = re.compile(r"[\w/-]*(\?[\w=&%+.:-]*)?", re.ASCII)
 
@@ -92,7 +89,8 @@ class SignIn:
     """Told what an ID token says of somebody."""
     revoked_at: Callable[[TokenPrincipal], Awaitable[float]]
     """Until when everything of somebody's was revoked, visits too. Asked at every request; 0: never."""
-    rooms: tuple[tuple[str, str], ...] = TEAM_ROOMS
+    rooms: Callable[[], tuple[tuple[str, str], ...]]
+    """Where the navigation leads."""
     clock: Callable[[], float]
     visits: Visits = field(init=False)
     _attempts: Attempts = field(init=False)
@@ -137,7 +135,7 @@ class SignIn:
     def frame(self, visit: Visit) -> Frame:
         until = moment(visit.began_at + LONGEST_SECONDS)
         foot = join("This visit ends after an hour in which nothing is done, and at ", until, " in any case.")
-        return Frame(door=self.door, foot=foot, rooms=self.rooms, aside=self._who(visit))
+        return Frame(door=self.door, foot=foot, rooms=self.rooms(), aside=self._who(visit))
 
     def _who(self, visit: Visit) -> Html:
         leave = el(

@@ -13,6 +13,7 @@ from mcp_server.gateway.belongings import Belongings, belongings_of, with_roles
 from mcp_server.gateway.guarding import Guarded
 from mcp_server.gateway.oversight import Oversight
 from mcp_server.gateway.pages import Pages
+from mcp_server.gateway.servers import Rooms, ServersPage
 from mcp_server.gateway.sign_in import SignIn
 from mcp_server.gateway.visits import Visit
 from mcp_server.principal import TokenPrincipal
@@ -21,7 +22,9 @@ from mcp_server.sessions.memberships import membership_in
 from mcp_server.store.protocol import Store
 
 
-def team_console(entrance: SignIn, store: Store, rulebook: Rulebook, *, several: bool, home: str, clock: Callable[[], float]) -> ASGIApp:
+def team_console(
+    entrance: SignIn, store: Store, rulebook: Rulebook, rooms: Rooms, *, several: bool, home: str, clock: Callable[[], float]
+) -> ASGIApp:
     """The application, for below the console's own path. `several`: more than one issuer names people. `home`: what `$HOME` stands for in
     lines of shell.
     """
@@ -37,10 +40,11 @@ def team_console(entrance: SignIn, store: Store, rulebook: Rulebook, *, several:
 
     answering = Answering(store=store, principal="")
     pages = Pages(store=store, entrance=entrance, answering=answering, whose=whose, clock=clock, home=home)
-    return Guarded(app=_app(entrance, pages), hosts=None, origin=entrance.names.origin)
+    servers = ServersPage(entrance=entrance, answering=answering, signs=rooms.signs, origin=entrance.names.origin, clock=clock)
+    return Guarded(app=_app(entrance, pages, servers), hosts=None, origin=entrance.names.origin)
 
 
-def _app(entrance: SignIn, pages: Pages) -> ASGIApp:
+def _app(entrance: SignIn, pages: Pages, servers: ServersPage) -> ASGIApp:
     async def nowhere(_request: Request, _error: Exception) -> Response:
         return entrance.away("There is no such page.", 404)
 
@@ -50,6 +54,7 @@ def _app(entrance: SignIn, pages: Pages) -> ASGIApp:
         Route("/sign-in/start", entrance.start, methods=["GET"]),
         Route("/callback", entrance.back, methods=["GET"]),
         Route("/sign-out", entrance.leave, methods=["POST"]),
+        *servers.routes(),
         *pages.routes(),
     ]
     app = Starlette(routes=routes, exception_handlers={404: nowhere, 405: nowhere})

@@ -95,7 +95,7 @@ class ToolCalls:
         try:
             spec = self._specs.get(params.name) or await self._foreign(ctx, params.name)
             if spec is None:
-                return unknown_tool(params.name, tuple(self._specs))
+                return unknown_tool(params.name, tuple(self._specs), self._front.wrong_with(self._caller_of(ctx), params.name))
             return await self._answered(ctx, spec, params, panel)
         except Exception as error:
             return failure(error, params.name)

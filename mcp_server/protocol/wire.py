@@ -70,9 +70,9 @@ def misfit(tool: str, error: ValidationError) -> CallToolResult:
     return tool_error("\n".join((f"the arguments do not fit `{tool}`:", *faults)))
 
 
-def unknown_tool(tool: str, known: tuple[str, ...]) -> CallToolResult:
-    """There is no such tool."""
-    return tool_error(f"there is no tool {tool[:80]!r}; the tools are {', '.join(known)}")
+def unknown_tool(tool: str, known: tuple[str, ...], wrong: tuple[str, ...]) -> CallToolResult:
+    """There is no such tool. `wrong`: why that may be, a line each."""
+    return tool_error("\n".join((f"there is no tool {tool[:80]!r}; the tools are {', '.join(known)}", *wrong)))
 
 
 def ended(spec: ToolSpec, call: CallEnded) -> CallToolResult:

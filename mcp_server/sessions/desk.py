@@ -58,6 +58,9 @@ class Desk:
     async def foreign_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
         return await self._toolbox.foreign_for(caller)
 
+    def wrong_with(self, caller: Caller, name: str) -> tuple[str, ...]:
+        return self._toolbox.wrong_with(caller.principal.key, name)
+
     async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
         return await self._toolbox.foreign(caller, name)
 

@@ -99,6 +99,10 @@ class Front(Protocol):
         """Those of other servers that the caller is given. Waits for servers, each within its bounds."""
         ...
 
+    def wrong_with(self, caller: Caller, name: str) -> tuple[str, ...]:
+        """Why another server's tool may not be there, a line each."""
+        ...
+
     async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
         """One of them; None: there is none of that name for this caller."""
         ...

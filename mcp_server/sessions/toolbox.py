@@ -39,8 +39,13 @@ class Toolbox:
         """What a model is told that calls what it has not."""
         names = [*self.own, *(f"{server}{SEPARATOR}*" for server in self.deployment.upstreams.names)]
         known = ", ".join(each for each in names if named is None or listed(each, named))
-        wrong = self.deployment.upstreams.notices(session.principal) if SEPARATOR in name else ()
+        wrong = self.wrong_with(session.principal, name)
         return "\n".join((f"{session.agent} has no tool `{name}`; it has: {known or 'none'}", *wrong))
+
+    def wrong_with(self, principal: str, name: str) -> tuple[str, ...]:
+        """What is known to be wrong with the server whose tool this would be."""
+        server, separator, _ = name.partition(SEPARATOR)
+        return tuple(line for line in self.deployment.upstreams.notices(principal) if separator and line.startswith(f"{server}: "))
 
     async def shown(self, standing: Standing, current: Authority) -> Sequence[ToolSpec]:
         """Those that a session's model is shown. Being shown one permits nothing."""

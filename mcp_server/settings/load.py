@@ -139,6 +139,7 @@ def _settings(found: Found, groups: _Groups, merged: Merged, commons: Commons, r
         small_model=values.small_model,
         model_fallback=values.model_fallback,
         sampling=values.sampling,
+        credential_key_file=values.credential_key_file,
         tools=None if values.tools is None else tuple(values.tools),
         roles=values.roles,
         providers=MappingProxyType(dict(values.providers)),

@@ -16,7 +16,20 @@ from mcp_server.settings.source import SourceFile
 
 Leaf = tuple[str, ...]
 
-SINGLE = ("agent", "mode", "model", "small_model", "model_fallback", "sampling", "tools", "websearch", "sandbox", "channels", "webhook")
+SINGLE = (
+    "agent",
+    "mode",
+    "model",
+    "small_model",
+    "model_fallback",
+    "sampling",
+    "tools",
+    "websearch",
+    "sandbox",
+    "channels",
+    "webhook",
+    "credential_key_file",
+)
 BLOCKS: Mapping[str, type[Block]] = {
     "roles": Roles,
     "limits": Limits,

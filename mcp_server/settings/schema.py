@@ -303,6 +303,13 @@ class SettingsFile(Block):
         example={"memory": {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]}},
         sources=("managed", "user"),
     )
+    credential_key_file: Annotated[str, Field(min_length=1)] | None = key(
+        None,
+        "The file with the key under which people's sign-ins to other servers are kept, as 64 hexadecimal digits; further lines are older "
+        "keys, which only open. Absent: `credentials.key` in the state folder, made when it is needed.",
+        example="/etc/remit/credentials.key",
+        sources=("managed", "user"),
+    )
     webfetch: WebFetch = key(
         WebFetch(),
         "Which servers `webfetch` may reach beside public ones.",

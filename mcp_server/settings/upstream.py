@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field, model_validator
 
 from mcp_server.settings.blocks import Block, key
-from mcp_server.settings.loopback import is_loopback
+from mcp_server.settings.loopback import is_guarded, is_loopback
 
 SERVER = re.compile(r"[A-Za-z0-9](?:_?[A-Za-z0-9-]){0,19}")
 """The name stands before the `__` of each of its tools, so it holds none and does not end in `_`."""
@@ -22,7 +22,7 @@ _RESERVED = frozenset({"host", "content-length", "content-type", "accept", "tran
 """Headers that the protocol or HTTP itself sets."""
 
 STDIO_KEYS = ("args", "env", "cwd", "sandbox")
-HTTP_KEYS = ("headers",)
+HTTP_KEYS = ("headers", "oauth", "exchange")
 
 
 def _server_name(text: str) -> str:
@@ -66,6 +66,12 @@ def _url(text: str) -> str:
     return text
 
 
+def _issuer(text: str) -> str:
+    if not is_guarded(text) or urlsplit(text).query or urlsplit(text).fragment:
+        raise ValueError("is not an https address (http on this machine itself); write it as the issuer calls itself")
+    return text
+
+
 ServerName = Annotated[str, AfterValidator(_server_name)]
 Plain = Annotated[str, AfterValidator(_text)]
 Duration = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
@@ -83,6 +89,46 @@ class UpstreamSandbox(Block):
         example=["~/.local/share/mise"],
     )
     network: bool = key(False, "Whether it reaches the network.", example=True)
+
+
+class UpstreamOauth(Block):
+    """A server that people sign in to themselves, by OAuth."""
+
+    client_id: Plain | None = key(
+        None,
+        "Who Remit is to the server's issuer: a client that was registered there, or the https address of its metadata. Absent: it "
+        "registers itself.",
+        example="remit-gateway",
+    )
+    client_secret_file: Plain | None = key(
+        None, "The file that holds the client's secret, where it has one. Needs `issuer`.", example="/etc/remit/notes-secret"
+    )
+    issuer: Annotated[str, AfterValidator(_issuer)] | None = key(
+        None,
+        "The only issuer that is gone to; it may be on a private network. Absent: the one that the server names, if it is public.",
+        example="https://login.example.org",
+    )
+    scope: Plain | None = key(None, "What is asked for, where the server does not say it.", example="notes:read")
+
+    @model_validator(mode="after")
+    def _whole(self) -> "UpstreamOauth":
+        if self.client_secret_file is not None and (self.client_id is None or self.issuer is None):
+            raise ValueError("has a client's secret, which could go to whichever issuer the server names; say `client_id` and `issuer` too")
+        return self
+
+
+class UpstreamExchange(Block):
+    """A server for which a gateway's issuer gives tokens in exchange for those that callers come with (RFC 8693)."""
+
+    token_endpoint: Annotated[str, AfterValidator(_issuer)] = key(
+        ..., "The issuer's token endpoint.", example="https://login.example.org/token"
+    )
+    client_id: Plain = key(..., "Who Remit is to the issuer.", example="remit-gateway")
+    client_secret_file: Plain = key(..., "The file that holds its secret.", example="/etc/remit/exchange-secret")
+    audience: Plain | None = key(
+        None, "Whom the issuer knows the server as. Absent: it is asked for the server's address.", example="notes"
+    )
+    scope: Plain | None = key(None, "What is asked for.", example="notes:read")
 
 
 class Upstream(Block):
@@ -107,6 +153,21 @@ class Upstream(Block):
     )
     headers: dict[Annotated[str, AfterValidator(_header)], Plain] = key(
         {}, "Headers of each request; values as in `env`.", example={"Authorization": "Bearer ${DOCS_TOKEN}"}
+    )
+    oauth: UpstreamOauth | None = key(
+        None,
+        "Everybody signs in to it themselves: with `remit upstreams SERVER --sign-in`, or in a gateway's console. Without that "
+        "nobody's call is sent.",
+        example={},
+    )
+    exchange: UpstreamExchange | None = key(
+        None,
+        "Callers of a gateway are known to it by a token that the gateway's issuer exchanges theirs for. Without one no call is sent.",
+        example={
+            "token_endpoint": "https://login.example.org/token",
+            "client_id": "remit-gateway",
+            "client_secret_file": "/etc/remit/exchange-secret",
+        },
     )
     shareable: bool = key(
         False,
@@ -143,7 +204,17 @@ class Upstream(Block):
         strange = [name for name in (STDIO_KEYS if http else HTTP_KEYS) if name in self.model_fields_set]
         if strange:
             raise ValueError(f"says `{strange[0]}`, which a server {'at an address' if http else 'of a program'} has not; remove it")
+        self._one_way_to_be_known()
         return self
+
+    def _one_way_to_be_known(self) -> None:
+        own = [name for name in ("oauth", "exchange") if getattr(self, name) is not None]
+        if len(own) > 1:
+            raise ValueError("says `oauth` and `exchange`; keep the one by which people are known there")
+        if own and self.shareable:
+            raise ValueError(f"is `shareable`, though `{own[0]}` makes each caller known to it; remove one of them")
+        if own and any(name.lower() == "authorization" for name in self.headers):
+            raise ValueError(f"has a header `Authorization`, which is what `{own[0]}` fills; remove one of them")
 
     @property
     def http(self) -> bool:

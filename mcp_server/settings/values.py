@@ -103,6 +103,7 @@ class Settings:
     """None: all; empty: none."""
     roles: Roles
     providers: Mapping[str, Provider]
+    credential_key_file: str | None
     upstreams: Mapping[str, Upstream]
     """`mcpServers`, without those that are disabled."""
     limits: Limits

@@ -35,6 +35,8 @@ class Authorizing(Issuer):
     pages: int = 0
     """Times that the sign-in page was shown."""
     grants: list[str] = field(default_factory=list[str])
+    exchanged: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
+    """What tokens were to be exchanged."""
     lasting: int = 600
     """Seconds that an access token counts."""
     refuses: str = ""
@@ -107,6 +109,11 @@ class Authorizing(Issuer):
         said = {"access_token": access, "token_type": "Bearer", "expires_in": self.lasting, "refresh_token": refresh, "scope": scope}
         return {name: value for name, value in said.items() if value != ""}
 
+    async def exchange(self, request: Request) -> Response:
+        form = {name: str(value) for name, value in (await request.form()).items()}
+        self.exchanged.append(form)
+        return JSONResponse({"access_token": f"exchanged-{len(self.exchanged)}", "token_type": "Bearer", "expires_in": 300})
+
     async def revoke(self, request: Request) -> Response:
         form = await request.form()
         self.refreshing.pop(str(form["token"]), None)
@@ -121,6 +128,7 @@ class Authorizing(Issuer):
                 Route("/register", self.register, methods=["POST"]),
                 Route("/authorize", self.authorize),
                 Route("/token", self.token_page, methods=["POST"]),
+                Route("/exchange", self.exchange, methods=["POST"]),
                 Route("/revoke", self.revoke, methods=["POST"]),
             ]
         )

@@ -106,6 +106,7 @@ async def inside(
                     leaving=Leaving(0),
                     telemetry=telemetry,
                     tools=[],
+                    came=parts.credentials.subjects.came,
                     look=look,
                     idle=idle,
                 ),

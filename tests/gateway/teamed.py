@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +20,10 @@ from mcp_server.gateway.coming_in import console_of
 from mcp_server.gateway.door import Hosts
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.keys import KeyHolders, digest_of, new_key
+from mcp_server.gateway.servers import Rooms
 from mcp_server.principal import Principal, TokenPrincipal
 from mcp_server.protocol.http import listen
+from mcp_server.protocol.upstream.sign_ins import SignIns
 from mcp_server.records import AuditEvent, Prompt
 from mcp_server.sessions.book import Rulebook
 from mcp_server.settings.gateway import Gateway
@@ -147,8 +149,12 @@ class Says:
         return membership_of(self.said[0], principal, claims) if isinstance(principal, TokenPrincipal) else None
 
 
+SignsOf = Callable[[Store], SignIns]
+"""Makes what people sign in to other servers with."""
+
+
 @asynccontextmanager
-async def teamed(folder: Path, *, public: bool = False, **gateway: Any) -> AsyncGenerator[Team]:
+async def teamed(folder: Path, *, public: bool = False, signs: SignsOf = lambda _: SignIns(dict), **gateway: Any) -> AsyncGenerator[Team]:
     """Serve the console on the store in a folder. `public`: without a secret at the issuer."""
     secret = None if public else mint("sec")
     async with signing_in() as issuer:
@@ -161,7 +167,7 @@ async def teamed(folder: Path, *, public: bool = False, **gateway: Any) -> Async
                 said["client_secret_file"] = str(folder / "client-secret")
             settings = {"url": f"{origin}/mcp", "issuers": [{"issuer": issuer.url}], "console": said, **gateway}
             now = [Gateway.model_validate(settings)]
-            async with _served(now, folder, sock) as (store, clocks):
+            async with _served(now, folder, sock, signs) as (store, clocks):
                 team = Team(
                     url=f"{origin}/console",
                     store=store,
@@ -176,7 +182,9 @@ async def teamed(folder: Path, *, public: bool = False, **gateway: Any) -> Async
 
 
 @asynccontextmanager
-async def _served(now: list[Gateway], folder: Path, sock: Any) -> AsyncGenerator[tuple[Store, tuple[list[float], list[float]]]]:
+async def _served(
+    now: list[Gateway], folder: Path, sock: Any, signs: SignsOf
+) -> AsyncGenerator[tuple[Store, tuple[list[float], list[float]]]]:
     gateway, clocks = now[0], ([time.time()], [1000.0])
     store, fetcher = open_store(folder / "remit.db"), Fetcher()
     try:
@@ -191,6 +199,7 @@ async def _served(now: list[Gateway], folder: Path, sock: Any) -> AsyncGenerator
             cast("Rulebook", Says(now)),
             settled=lambda: now[0],
             home="/home/x",
+            rooms=Rooms(signs(store)),
             steady=lambda: clocks[1][0],
             clock=lambda: clocks[0][0],
         )

@@ -100,6 +100,9 @@ class ScriptedFront:
     async def foreign_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
         return ()
 
+    def wrong_with(self, caller: Caller, name: str) -> tuple[str, ...]:
+        return ()
+
     async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
         return None
 

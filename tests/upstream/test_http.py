@@ -71,6 +71,10 @@ async def test_a_server_that_cannot_be_connected_to_is_told_of(tmp_path: Path, m
     assert "MCP server play: it cannot be connected to" in info
 
 
+async def nobody_known() -> None:
+    """The server asks nobody who they are."""
+
+
 @pytest.mark.parametrize(
     ("status", "told_of"),
     [
@@ -86,7 +90,7 @@ async def test_what_http_says_tells_whether_a_call_was_done(
     play, statuses = Scripted(), list[int]()
 
     def way(name: str, config: Upstream, whose: Whose, ends: Ends) -> Any:
-        return reached(config, whose, {"THEIR_TOKEN": "x" * 8}, ends.status, Answers(statuses))
+        return reached(config, whose, {"THEIR_TOKEN": "x" * 8}, ends.status, nobody_known, Answers(statuses))
 
     async with playing(play) as url, connect(world_at(tmp_path, url), NEAR, opener=way) as connected:
         assert text_of(await bounded(connected.call("play__say", text="before"))) == "said before"

@@ -138,6 +138,13 @@ async def test_where_settings_name_the_issuer_no_other_one_gets_the_clients_secr
         assert await at.sent(at.alice) == 200
 
 
+async def test_the_settings_scopes_are_asked_for_where_the_server_names_none(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        browser = Browser()
+        await at.personal(As(scope="notes:read")).sign_in(at.alice, browser, browser.show)
+        assert at.server.issuer.scopes == ["notes:read"]
+
+
 async def test_a_server_that_asks_nobody_to_sign_in_is_said_to_be_one(tmp_path: Path) -> None:
     async with desk(tmp_path) as at:
         open_to_all = replace(at.alice, address=f"{at.server.issuer.url}/.well-known/oauth-authorization-server")

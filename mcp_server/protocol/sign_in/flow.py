@@ -55,7 +55,7 @@ class As:
     issuer: str | None = None
     """The only one that is gone to; None: the one that the server names."""
     scope: str | None = None
-    """What is asked for at the least."""
+    """What is asked for where the server does not say it."""
 
     @property
     def document(self) -> str | None:
@@ -104,6 +104,12 @@ class _Provider(OAuthClientProvider):
     """The SDK's, at one issuer alone where one is named."""
 
     issuer: str | None = None
+    wanted: str | None = None
+    """Scopes to ask for where the server names none."""
+
+    async def _perform_authorization_code_grant(self) -> tuple[str, str]:
+        self.context.client_metadata.scope = self.context.client_metadata.scope or self.wanted
+        return await super()._perform_authorization_code_grant()
 
     def _select_authorization_server(self, advertised: list[str]) -> str:
         if self.issuer is None:
@@ -175,7 +181,7 @@ class Flow:
             token_endpoint_auth_method="none",  # noqa: S106 - a public client: there is no password
         )
         self._provider = _Provider(self._url, metadata, self._storage, opened, returned, client_metadata_url=self._who.document)
-        self._provider.issuer = self._who.issuer
+        self._provider.issuer, self._provider.wanted = self._who.issuer, self._who.scope
         context = self._provider.context
         if self._held is not None:
             context.oauth_metadata = OAuthMetadata.model_validate(self._held.metadata)

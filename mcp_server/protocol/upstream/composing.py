@@ -1,8 +1,10 @@
 """The real ways to other servers: over a program's standard streams, and over HTTP."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
+from mcp_server.protocol.upstream.credentials import Credentials
 from mcp_server.protocol.upstream.link import Ends, Transport
 from mcp_server.protocol.upstream.servers import Opener
 from mcp_server.protocol.upstream.starting import Starting
@@ -16,14 +18,19 @@ Redacted = Callable[[str], str]
 
 
 def opener_of(
-    environment: Mapping[str, str], harmless: Mapping[str, str], enclosing: Enclosing | None, temporary: Path, redacted: Redacted
+    environment: Mapping[str, str],
+    harmless: Mapping[str, str],
+    enclosing: Enclosing | None,
+    temporary: Path,
+    redacted: Redacted,
+    credentials: Credentials,
 ) -> Opener:
     """The real ways. `environment`: of Remit itself, for what settings name of it; `harmless`: what every program gets."""
     starting = Starting(environment=environment, harmless=harmless, enclosing=enclosing, temporary=temporary)
 
     def way(name: str, config: Upstream, whose: Whose, ends: Ends) -> Transport:
         if config.http:
-            return reached(config, whose, environment, ends.status)
+            return reached(config, whose, environment, ends.status, partial(credentials.bearer, name, config, whose.principal))
         return starting.started(name, config, whose, Words(redacted), ends.end)
 
     return way

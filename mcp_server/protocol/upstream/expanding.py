@@ -30,7 +30,7 @@ def expanded(text: str, environment: Mapping[str, str], workspace: str) -> str:
 
     def named(found: re.Match[str]) -> str:
         if found.groupdict()["file"] is not None:
-            return _held(found["file"])
+            return held_in(found["file"])
         name, otherwise = found["name"], found.groupdict()["otherwise"]
         if name not in environment and otherwise is None:
             raise NotSet(f"the environment variable {name} is not set")
@@ -57,7 +57,12 @@ def secrets_in(upstreams: Iterable[Upstream], environment: Mapping[str, str]) ->
     return tuple(value for value in found if len(value) >= SHORTEST and not os.path.isabs(value))
 
 
-def _held(name: str) -> str:
+def held_in(name: str) -> str:
+    """The secret that the file holds.
+
+    Raises:
+        NotSet: It cannot be read, is somebody else's to read, or is no line of text.
+    """
     path = Path(name).expanduser()
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))

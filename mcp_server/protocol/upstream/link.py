@@ -24,7 +24,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.errors import ToolFailure
 from mcp_server.protocol.upstream.cleaning import in_line
-from mcp_server.protocol.upstream.failing import failure_of, unknown, words_of
+from mcp_server.protocol.upstream.expanding import NotSet
+from mcp_server.protocol.upstream.failing import failure_of, innermost, unknown, words_of
 from mcp_server.protocol.upstream.naming import Definition, definitions
 from mcp_server.settings.upstream import Upstream
 
@@ -98,6 +99,8 @@ class Link:
         self.era = ""
         self.failure = ""
         """Why it could not be made, or was lost; empty: it was not."""
+        self.unset = False
+        """It could not be made because something is not there that somebody must put there first."""
         self.ready = anyio.Event()
         """It is made, or will not be."""
         self.over = anyio.Event()
@@ -128,6 +131,7 @@ class Link:
                 await self._live()
         except Exception as error:  # whatever a server does must not end this one
             self._failed(self._ends.why or words_of(error))
+            self.unset = isinstance(innermost(error), NotSet)
             if not isinstance(error, BaseExceptionGroup | ToolFailure | MCPError | OSError):
                 log.exception("a connection failed in a way nobody expected", server=self.server)
         finally:

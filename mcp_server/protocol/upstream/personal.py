@@ -3,14 +3,17 @@ alone. Without one nothing is sent.
 """
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import anyio
 import httpx2
+from pydantic import SecretStr
 
 from mcp_server.protocol.sign_in.flow import As, Flow, Way
 from mcp_server.protocol.sign_in.given import NotGiven, Show, SignedIn, Threshold, revoke
+from mcp_server.protocol.upstream.expanding import held_in
 from mcp_server.protocol.upstream.vault import Holder, Vault
+from mcp_server.settings.upstream import UpstreamOauth
 
 PROBE = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 """Sent without a token, so that the server says who gives one. Does nothing."""
@@ -104,6 +107,18 @@ def read(kept: Mapping[str, Any] | None) -> SignedIn | None:
         return None
 
 
+class Tokens(Protocol):
+    """Where people's tokens for one server come from."""
+
+    async def token(self, holder: Holder) -> str | None:
+        """One that will not end on its way; None: this person has none."""
+        ...
+
+    async def renewed(self, holder: Holder, sent: str) -> str | None:
+        """Another one than was sent, which the server did not take; None: there is none."""
+        ...
+
+
 class NotSignedIn(httpx2.RequestError):
     """Nothing was sent, as there is no token to send it with."""
 
@@ -113,16 +128,22 @@ class Bearer(httpx2.Auth):
     done, so that it may be sent again.
     """
 
-    def __init__(self, personal: Personal, holder: Holder) -> None:
-        self._personal = personal
+    def __init__(self, tokens: Tokens, holder: Holder) -> None:
+        self._tokens = tokens
         self._holder = holder
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        token = await self._personal.token(self._holder)
+        token = await self._tokens.token(self._holder)
         if token is None:
             raise NotSignedIn("whoever this is for is not signed in there any more", request=request)
         request.headers["authorization"] = f"Bearer {token}"
         response = yield request
-        if response.status_code == 401 and (other := await self._personal.renewed(self._holder, token)) is not None:
+        if response.status_code == 401 and (other := await self._tokens.renewed(self._holder, token)) is not None:
             request.headers["authorization"] = f"Bearer {other}"
             yield request
+
+
+def who_of(oauth: UpstreamOauth) -> As:
+    """Who Remit is to the issuer, by the settings. Raises `NotSet` where the client's secret cannot be had."""
+    secret = None if oauth.client_secret_file is None else SecretStr(held_in(oauth.client_secret_file))
+    return As(client_id=oauth.client_id, client_secret=secret, issuer=oauth.issuer, scope=oauth.scope)

@@ -5,11 +5,16 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
+import structlog
 from anyio.abc import TaskGroup
 
+from mcp_server.errors import RemitError
+from mcp_server.principal import owner_of
 from mcp_server.protocol.sign_in.given import NotGiven, Returned
 from mcp_server.protocol.upstream.personal import Personal
 from mcp_server.protocol.upstream.vault import Holder
+
+log = structlog.get_logger("upstream")
 
 SIGN_IN_SECONDS = 600.0
 """For the person at the issuer's page: time to find a password and a second factor."""
@@ -66,10 +71,16 @@ class SignIns:
         async with anyio.create_task_group() as self._group:
             await anyio.sleep_forever()
 
+    @property
+    def any(self) -> bool:
+        """Do people sign in to any server?"""
+        return bool(self._people())
+
     async def standing(self, principal: str) -> Mapping[str, bool]:
         """Every server that people sign in to: has this person?"""
+        owner = owner_of(principal)
         return {
-            name: await personal.token(Holder(principal=principal, server=name, address=address)) is not None
+            name: await personal.token(Holder(principal=owner, server=name, address=address)) is not None
             for name, (address, personal) in sorted(self._people().items())
         }
 
@@ -77,7 +88,7 @@ class SignIns:
         """Begin one. Returns the issuer's page.
 
         Args:
-            principal: Whose.
+            principal: The key of whoever begins it.
             server: Its name.
             address: Where the browser comes back to.
 
@@ -87,8 +98,9 @@ class SignIns:
         url, personal = self._found(server)
         if self._group is None:
             raise NotGiven("the server is ending")
-        one = _UnderWay(holder=Holder(principal=principal, server=server, address=url), address=address)
-        mine = [other for other in self._under_way if other.holder.principal == principal]
+        owner = owner_of(principal)
+        one = _UnderWay(holder=Holder(principal=owner, server=server, address=url), address=address)
+        mine = [other for other in self._under_way if other.holder.principal == owner]
         for other in mine[: max(0, len(mine) - MOST_OF_ONE + 1)]:
             other.scope.cancel()
         self._under_way.append(one)
@@ -106,7 +118,7 @@ class SignIns:
         Raises:
             NotGiven: They did not begin that, or there is no token.
         """
-        one = next((one for one in self._under_way if one.state == state and one.holder.principal == principal), None)
+        one = next((one for one in self._under_way if one.state == state and one.holder.principal == owner_of(principal)), None)
         if one is None or not state or one.back.is_set():
             raise NotGiven("that sign-in was not begun here, or is over; begin it again")
         one.came = came
@@ -120,7 +132,7 @@ class SignIns:
     async def leave(self, principal: str, server: str) -> bool:
         """Forget the person's token for it. Was there one? Raises `NotGiven` where there is no such server."""
         url, personal = self._found(server)
-        return await personal.sign_out(Holder(principal=principal, server=server, address=url))
+        return await personal.sign_out(Holder(principal=owner_of(principal), server=server, address=url))
 
     def _found(self, server: str) -> tuple[str, Personal]:
         found = self._people().get(server)
@@ -134,8 +146,11 @@ class SignIns:
             with one.scope, anyio.move_on_after(SIGN_IN_SECONDS):
                 await personal.sign_in(one.holder, one, one.show)
                 one.failure = ""
-        except NotGiven as error:
+        except (NotGiven, RemitError) as error:
             one.failure = str(error)
+        except Exception:  # whatever a server or an issuer does must not end this one
+            log.exception("a sign-in failed in a way nobody expected", server=one.holder.server)
+            one.failure = "it failed in a way nobody expected; ask who runs this"
         finally:
             self._under_way.remove(one)
             one.shown.set()

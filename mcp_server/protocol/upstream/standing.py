@@ -64,7 +64,7 @@ class Standing:
             self.failures = 0
             return
         self.noted.failure, self.noted.failed_at = link.failure, now
-        if link.era and steady - link.born >= SHORT_LIFE:
+        if link.unset or (link.era and steady - link.born >= SHORT_LIFE):
             self.failures = 0  # it is tried again at once
             return
         self.failures += 1

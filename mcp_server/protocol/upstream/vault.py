@@ -27,7 +27,7 @@ class Holder:
     """Whose, and for which server."""
 
     principal: str
-    """Its key."""
+    """As `owner_of` has it: a person signs in once, by whatever client they then call."""
     server: str
     """By its name in the settings."""
     address: str

@@ -1,6 +1,6 @@
 """How a server at an address is reached: its headers, which go there and nowhere else, and bounds on what comes back."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import cast
 
@@ -22,14 +22,23 @@ Told = Callable[[int], None]
 """Told the status of each answer."""
 
 
+Known = Callable[[], Awaitable[httpx2.Auth | None]]
+"""Makes somebody known there; None: nothing of theirs does."""
+
+
 @asynccontextmanager
 async def reached(
-    config: Upstream, whose: Whose, environment: Mapping[str, str], told: Told, through: httpx2.AsyncBaseTransport | None = None
+    config: Upstream,
+    whose: Whose,
+    environment: Mapping[str, str],
+    told: Told,
+    known: Known,
+    through: httpx2.AsyncBaseTransport | None = None,
 ) -> AsyncGenerator[TransportStreams]:
     """Speak with it. `through`: another way to it than the network, for tests.
 
     Raises:
-        NotSet: What a header must hold is not there.
+        NotSet: What a header must hold is not there, or whoever it is for has no token for it.
         httpx2.HTTPError: It cannot be reached.
     """
     # Packed answers could hold more than any bound on what comes over the wire.
@@ -37,8 +46,9 @@ async def reached(
     headers |= {name: expanded(text, environment, whose.workspace) for name, text in config.headers.items()}
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=config.call_seconds, pool=None)
     way = _Bounded(through or httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None)), told)
+    auth = await known()
     async with (
-        httpx2.AsyncClient(transport=way, headers=headers, timeout=timeout, trust_env=False) as client,
+        httpx2.AsyncClient(transport=way, headers=headers, timeout=timeout, trust_env=False, auth=auth) as client,
         streamable_http_client(config.url or "", http_client=client, max_sse_event_size=LARGEST) as streams,
     ):
         yield streams

@@ -1,0 +1,133 @@
+"""Servers behind a gateway that know each person by a token of their own."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+import anyio
+import httpx2
+import pytest
+
+from mcp_server.protocol.sign_in.flow import As
+from mcp_server.protocol.upstream.guarded import guarded_way
+from mcp_server.protocol.upstream.personal import Personal
+from mcp_server.protocol.upstream.sign_ins import SignIns
+from mcp_server.protocol.upstream.vault import Vault
+from mcp_server.store.protocol import Store
+from mcp_server.tools.web.wires import Wires
+from tests.behaviour.world import make_world
+from tests.gateway.authorization import issuing
+from tests.gateway.browsing import words_of
+from tests.gateway.inside import inside
+from tests.gateway.speaking import Speaker
+from tests.gateway.teamed import Team, Window, teamed
+from tests.protocol.connect import ERAS, Era
+from tests.upstream.guarded_server import Browser, Guarded, guarded
+from tests.upstream.scripted import Scripted
+
+ALLOWED: dict[str, Any] = {"permission": {"notes__*": "allow"}}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_two_people_of_one_server_are_known_to_it_by_two_sign_ins_and_without_one_nothing_is_sent(era: Era, tmp_path: Path) -> None:
+    notes = Scripted()
+    async with guarded(notes.server()) as server, issuing() as issuer, httpx2.AsyncClient() as wire:
+        managed: dict[str, Any] = {"mcpServers": {"notes": {"url": server.url, "oauth": {}}}, **ALLOWED}
+        world = make_world(tmp_path)
+        async with inside(world, {"issuers": [{"issuer": issuer.url}], "console": {"client_id": "remit"}}, **managed) as gateway:
+            ada, bob = [
+                await Speaker(wire=wire, url=gateway.url, token=issuer.token(gateway.url, sub=name, client_id="editor"), era=era).opened()
+                for name in ("ada", "bob")
+            ]
+            refused = await ada.calls("notes__say", text="hello")
+            assert "a person must do so at" in str(refused)
+            assert (server.taken, server.probed) == ([], 0)
+            browser = Browser(address=f"{gateway.url.removesuffix('/mcp')}/console/servers/back")
+            signs = gateway.parts.credentials.signs
+            console = f'["{issuer.url}","ada","console"]'
+            await browser.show(await signs.begin(console, "notes", browser.address))
+            state = browser.brought["state"]
+            assert await signs.end(console, state, await browser.returned(state)) == "notes"
+            done = await ada.calls("notes__say", text="hello")
+            assert "said hello" in str(done)
+            assert notes.calls == [("say", {"text": "hello"})]
+            probed = server.probed
+            assert "a person must do so at" in str(await bob.calls("notes__say", text="me too"))
+            assert (len(notes.calls), server.probed, len(set(server.taken))) == (1, probed, 1)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_callers_token_is_exchanged_at_the_issuer_and_goes_to_no_server(era: Era, tmp_path: Path) -> None:
+    notes, secret = Scripted(), tmp_path / "secret"
+    secret.write_text("s3cret")
+    secret.chmod(0o600)
+    async with guarded(notes.server()) as server, issuing() as issuer, httpx2.AsyncClient() as wire:
+        exchange = {"token_endpoint": f"{server.issuer.url}/exchange", "client_id": "remit", "client_secret_file": str(secret)}
+        managed: dict[str, Any] = {"mcpServers": {"notes": {"url": server.url, "exchange": exchange}}, **ALLOWED}
+        async with inside(make_world(tmp_path / "team"), {"issuers": [{"issuer": issuer.url}]}, **managed) as gateway:
+            tokens = {name: issuer.token(gateway.url, sub=name, client_id="editor") for name in ("ada", "bob")}
+            for name, token in tokens.items():
+                speaker = await Speaker(wire=wire, url=gateway.url, token=token, era=era).opened()
+                assert f"said {name}" in str(await speaker.calls("notes__say", text=name))
+            machine = await Speaker(wire=wire, url=gateway.url, token=await gateway.key(), era=era).opened()
+            assert "could not be exchanged" in str(await machine.calls("notes__say", text="key"))
+        assert {form["subject_token"] for form in server.issuer.exchanged} == set(tokens.values())
+        assert {form["resource"] for form in server.issuer.exchanged} == {server.url}
+        assert set(server.taken).isdisjoint(tokens.values())
+        assert len(set(server.taken)) == 2
+
+
+@asynccontextmanager
+async def console(folder: Path) -> AsyncGenerator[tuple[Team, Guarded]]:
+    async with guarded() as server, anyio.create_task_group() as group:
+
+        def signs(store: Store) -> SignIns:
+            personal = Personal(Vault(store, lambda: (bytes(32),), lambda: 5.0), As, guarded_way(Wires(), server.url))
+            made = SignIns(lambda: {"notes": (server.url, personal)})
+            group.start_soon(made.run)
+            return made
+
+        async with teamed(folder, signs=signs) as team:
+            yield team, server
+        group.cancel_scope.cancel()
+
+
+async def led(window: Window, team: Team) -> Browser:
+    """Press the button, and agree at the issuer."""
+    page = await window.post("servers/notes", {"key": await window.form_key(), "do": "sign-in"})
+    assert page.status_code == 200, page.text
+    link = page.text.partition('id="onward"')[0].rpartition('href="')[2].partition('"')[0].replace("&amp;", "&")
+    browser = Browser(address=f"{team.url}/servers/back")
+    await browser.show(link)
+    return browser
+
+
+async def test_a_person_signs_in_to_a_server_in_the_console_and_out_again(tmp_path: Path) -> None:
+    async with console(tmp_path) as (team, _):
+        ada = await team.window_of("ada")
+        assert "You are not signed in" in words_of((await ada.get("servers")).text)
+        browser = await led(ada, team)
+        back = await ada.client.get(browser.back)
+        assert back.status_code == 303
+        shown = await ada.client.get(urljoin(team.origin, back.headers["location"]))
+        assert "You are signed in." in words_of(shown.text)
+        bob = await team.window_of("bob")
+        assert "You are not signed in" in words_of((await bob.get("servers")).text)
+        await ada.post("servers/notes", {"key": await ada.form_key(), "do": "sign-out"})
+        assert "You are not signed in" in words_of((await ada.get("servers")).text)
+
+
+async def test_a_sign_in_that_somebody_else_began_is_not_ended_in_anothers_browser(tmp_path: Path) -> None:
+    async with console(tmp_path) as (team, server):
+        ada, mallory = await team.window_of("ada"), await team.window_of("mallory")
+        browser = await led(mallory, team)
+        lured = await ada.client.get(browser.back)
+        assert (lured.status_code, "not begun here" in words_of(lured.text)) == (403, True)
+        assert "You are not signed in" in words_of((await ada.get("servers")).text)
+        stranger = await team.window().client.get(browser.back)
+        assert stranger.status_code == 403
+        forged = await ada.post("servers/notes", {"key": "x", "do": "sign-in"})
+        assert forged.status_code == 403
+        assert server.issuer.grants == []
