@@ -71,7 +71,7 @@ def revoke(principal: str, keys: bool) -> None:
     PRINCIPAL is one of `remit gateway sessions list`: a name, or as JSON [ISSUER, NAME], or [ISSUER, NAME, CLIENT] for that client alone.
     """
 
-    async def revoked(store: Store) -> tuple[str, int, int, tuple[str, ...]]:
+    async def revoked(store: Store) -> tuple[str, int, int, tuple[str, ...], bool]:
         name, principals = await _meant(store, principal)
         ids = await _keys_of(store, name, principals)
         if keys and ids:
@@ -85,10 +85,12 @@ def revoke(principal: str, keys: bool) -> None:
             if one.id in ids:
                 await store.revoke_api_key(one.id, now=now, events=(changed(one, "revoked", now, by=ME),))
         ended = await end_all_of(store, [one.key for one in principals], BY, at=now, ruled_by=ME)
-        return name, *ended, () if keys else ids
+        return name, *ended, () if keys else ids, bool(principals)
 
-    name, roots, runs, left = with_store(revoked)
+    name, roots, runs, left, known = with_store(revoked)
     click.echo(safe(f"{_said(name)}: {_count(roots, 'session')} ended, {_count(runs, 'run')} asked to end"))
+    if not known:
+        click.echo("nobody of that name had a session here: see that it is written as their issuer writes it, to the letter", err=True)
     if left:
         click.echo("its API key counts as before; end it with `remit gateway key revoke`, or give --keys")
     elif not keys:

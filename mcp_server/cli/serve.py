@@ -1,10 +1,13 @@
 """`remit serve`: what an MCP client starts. Reads the command line, sets up logging, and hands over to the composition root."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
@@ -112,6 +115,7 @@ def serve(
     settings = None if http is None else load_settings(workspace=workspace, places=places, flags=flags)
     told = telling(os.environ, settings)
     if settings is not None and settings.gateway is not None:
+        _take_hangups()
         warn_of_unanswered(settings)
     start = partial(serve_to, http, workspace=workspace, places=places, flags=flags, environment=os.environ, told=told)
     if console is None:
@@ -123,6 +127,15 @@ def serve(
     pages = loaded("mcp_server.cli.console")
     with terminal() as person:
         start(beside=pages.beside(person, console))
+
+
+def _take_hangups() -> None:
+    """Until there is something to read anew: by itself the signal would end a gateway that is just being started."""
+    if sys.platform != "win32" and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGHUP, _nothing)
+
+
+def _nothing(_signal: int, _frame: FrameType | None) -> None: ...
 
 
 def warn_of_unanswered(settings: Settings) -> None:

@@ -114,7 +114,7 @@ def _tell_tools(one: _Shown) -> None:
 
 
 def _pinned(one: _Shown, tool: str) -> str:
-    pin = one.pins.get(tool)
+    pin = one.pins.get(one.tools[tool].tool.name)
     if pin is None:
         return "none yet"
     return "as it is" if pin.digest == one.tools[tool].tool.digest else "changed: asks"

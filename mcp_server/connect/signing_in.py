@@ -17,7 +17,7 @@ import httpx2
 from mcp_server.connect.kept import KeptSignIn
 from mcp_server.connect.loopback import door
 from mcp_server.connect.reaching import Failed
-from mcp_server.protocol.sign_in.given import NotGiven, Pass, SignedIn, revoke
+from mcp_server.protocol.sign_in.given import REVOKE_SECONDS, NotGiven, Pass, SignedIn, revoke
 
 SIGN_IN_SECONDS = 300.0
 """For the person, from the opened page on. Hosts give up sooner; the browser may still be brought to its end then."""
@@ -93,7 +93,8 @@ class SignIn:
         async with self._busy, self._kept.alone():
             held = self._read()
             if held is not None:
-                await revoke(held)
+                async with httpx2.AsyncClient(follow_redirects=False, timeout=REVOKE_SECONDS) as client:
+                    await revoke(held, client.send)
             self._now = None
             return self._kept.forget()
 

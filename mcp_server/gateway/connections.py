@@ -32,6 +32,8 @@ class _Known:
     names: tuple[str, ...]
     whose: str
     """The person or program, by whatever clients."""
+    key: str
+    """The principal that the connection is bound to."""
     scope: Mapping[str, Any]
 
 
@@ -62,17 +64,22 @@ class Connections:
 
     def _note(self, scope: Scope, given: str | None, answer: Message) -> None:
         """One that was opened is known from then on; one that is not there any more is forgotten."""
+        verified: Verified | None = scope.get(VERIFIED)
         if given is not None:
-            if answer["status"] == 404 or scope["method"] == "DELETE":
-                self._known.pop(given, None)
+            known = self._known.get(given)
+            theirs = known is not None and verified is not None and known.key == verified.principal.key
+            if theirs and (answer["status"] == 404 or (scope["method"] == "DELETE" and answer["status"] < 400)):
+                del self._known[given]
             return
         name = MCP_SESSION_ID_HEADER.encode()
         opened = next((value.decode("latin-1") for key, value in answer["headers"] if key.lower() == name), None)
-        verified: Verified | None = scope.get(VERIFIED)
         if opened is None or verified is None or answer["status"] >= 400:
             return
         self._known[opened] = _Known(
-            names=verified.principal.names, whose=verified.principal.beginning, scope={key: scope[key] for key in KEPT if key in scope}
+            names=verified.principal.names,
+            whose=verified.principal.beginning,
+            key=verified.principal.key,
+            scope={key: scope[key] for key in KEPT if key in scope},
         )
         # Those that ended in silence were never heard of again: the ones silent longest.
         while len(self._known) > self._most:

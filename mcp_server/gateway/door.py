@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from urllib.parse import urlsplit
 
+import anyio
 import structlog
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -91,6 +92,10 @@ Came = Callable[[str, str, float | None], None]
 """Told the principal's key, the token, and when it ends."""
 
 
+SLOW = 0.25
+"""Seconds from which on a request took so long to arrive that its token is looked at again."""
+
+
 class Told:
     """An authority that tells of each token that counts, where servers behind the gateway are reached with what callers come with."""
 
@@ -122,12 +127,22 @@ class Door:
             await unknown(self._gateway, token_given=has(scope, "authorization"))(scope, receive, send)
             return
         seen_of(scope).principal = verified.principal.key
+        began = anyio.current_time()
         passes = await self._judged(scope, receive, verified)
         if isinstance(passes, Response):
             await passes(scope, receive, send)
+        elif passes is not None and not await self._still(scope, verified, since=began):
+            await unknown(self._gateway, token_given=True)(scope, receive, send)
         elif passes is not None:
             app = self._lasting(scope, verified) if passes.lasts else self._app
             await app({**scope, **_named(verified)}, passes.receive, send)
+
+    async def _still(self, scope: Scope, verified: Verified, *, since: float) -> bool:
+        """Does the token count once the request is here? Whoever sends it slowly may have been revoked meanwhile."""
+        if anyio.current_time() - since < SLOW:
+            return True
+        now = await self._known(scope)
+        return now is not None and now.principal == verified.principal
 
     async def _known(self, scope: Scope) -> Verified | None:
         token = bearer_of(scope)

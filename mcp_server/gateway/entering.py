@@ -75,7 +75,9 @@ def writing(
         if len(sent.get("key", ())) != 1 or not same_key(visit, sent["key"][0]):
             await answering.refuse(FORGED, at=now(), ref=ref, whose=visit.principal.key)
             return entrance.away("This form is not of your visit. Load the page again.", 403)
-        return await act(request, visit, sent)
+        # Whoever sends a form slowly may have lost their visit meanwhile.
+        visit = await entrance.visit(request, renews=True)
+        return entrance.stranger(request) if visit is None else await act(request, visit, sent)
 
     return done
 

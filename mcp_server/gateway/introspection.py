@@ -64,6 +64,9 @@ class Asking:
             raise Refused("its issuer says that it is not active, or not for here")
         if claims["exp"] <= self._clock() - LEEWAY:
             raise Refused("it has ended")
+        # One that does not say since when it counts: what is left of its life is all that can be told.
+        if claims["exp"] - claims.get("iat", self._clock() - LEEWAY) > self.issuer.max_lifetime + LEEWAY:
+            raise Refused("it lives longer than its issuer's settings allow")
         return claims
 
     async def lacking(self) -> str:
@@ -82,7 +85,7 @@ class Asking:
         audience = said.get("aud")
         meant = audience == self._audience or (isinstance(audience, list) and self._audience in audience)
         ends, begins = said.get("exp"), said.get("nbf", 0)
-        numbers = _is_time(ends) and _is_time(begins) and begins <= self._clock() + LEEWAY
+        numbers = _is_time(ends) and _is_time(begins) and _is_time(said.get("iat", 0)) and begins <= self._clock() + LEEWAY
         ours = said.get("iss", self.issuer.issuer) == self.issuer.issuer
         return said if said.get("active") is True and meant and numbers and ours else None
 

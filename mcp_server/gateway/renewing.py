@@ -41,14 +41,14 @@ class Renewing:
             return
         self._stamp = stamp
         try:
+            ends_at = certificate_of(self.tls).ends_at
             show(self.context, self.tls)
-            until = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(certificate_of(self.tls).ends_at))
         except ConfigError as error:
             self.faults = tuple(str(error).splitlines())
             log.error("the certificate that lies there now is of no use; the one from before is shown", faults=list(self.faults))
             return
         self.faults = ()
-        log.info("the certificate was renewed", file=self.tls.certificate, until=until)
+        log.info("the certificate was renewed", file=self.tls.certificate, until=time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(ends_at)))
 
     async def run(self) -> None:
         """Until cancelled."""

@@ -460,8 +460,17 @@ async def test_every_tool_and_method_that_names_something_kept_has_a_row(era: Er
     assert sorted(served - named - NO_IDS) == []
 
 
-CONSOLE = {"/static/{name}", "/prompts/{prompt_id}", "/sessions/{session_id}", "/sessions/{session_id}/end", "/rulings/{ruling_id}"}
-"""Pages whose address names something; `test_belongings.py` tries each of them, and the query of the others, with ids of everybody's."""
+CONSOLE = {
+    "/static/{name}",
+    "/prompts/{prompt_id}",
+    "/sessions/{session_id}",
+    "/sessions/{session_id}/end",
+    "/rulings/{ruling_id}",
+    "/servers/{server}",
+}
+"""Pages whose address names something; `test_belongings.py` tries each of them, and the query of the others, with ids of everybody's, and
+`test_servers.py` the servers, whose names are everybody's and whose sign-ins are not.
+"""
 
 
 def test_every_page_whose_address_names_something_is_one_that_is_tried() -> None:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 
 from mcp_server.app import STORE_FILE
 from mcp_server.cli.main import remit
+from mcp_server.gateway.connections import FEWEST_OF_ONE
+from mcp_server.gateway.door import SLOW
 from mcp_server.principal import TokenPrincipal
 from mcp_server.records import PromptState, RunState
 from mcp_server.sessions.ending import end_session
@@ -51,6 +53,40 @@ async def works(gateway: Inside, wire: httpx2.AsyncClient, issuer: Issuer, name:
     speaker = await Speaker(wire=wire, url=gateway.url, token=issuer.token(gateway.url, sub=name), era=era).opened()
     assert "task_id" in (await speaker.calls("task", **TASK))["result"]["structuredContent"]
     return speaker
+
+
+async def test_whoever_is_revoked_while_their_request_arrives_is_not_let_in(tmp_path: Path) -> None:
+    async with (
+        issuing() as issuer,
+        inside(make_world(tmp_path), {"issuers": [{"issuer": issuer.url}]}) as gateway,
+        httpx2.AsyncClient() as wire,
+    ):
+        speaker = Speaker(wire=wire, url=gateway.url, token=issuer.token(gateway.url, sub="ada"), era="2026-07-28")
+        message = json.dumps(speaker.message("tools/list")).encode()
+
+        async def slowly() -> AsyncGenerator[bytes]:
+            yield message[:-1]
+            await operator(gateway.world.places.state, "revoke", json.dumps([issuer.url, "ada"]))
+            await anyio.sleep(SLOW)  # the clock that is held to this is the gateway's own
+            yield message[-1:]
+
+        headers = {**speaker.headers("tools/list"), "content-type": "application/json"}
+        answer = await wire.post(gateway.url, content=slowly(), headers=headers, timeout=LONG)
+        assert answer.status_code == 401
+
+
+async def test_a_connection_is_known_until_it_has_ended_whatever_is_asked_of_it(tmp_path: Path) -> None:
+    async with (
+        issuing() as issuer,
+        inside(make_world(tmp_path), {"issuers": [{"issuer": issuer.url}], "limits": {"sessions": 100}}) as gateway,
+        httpx2.AsyncClient() as wire,
+    ):
+        token = issuer.token(gateway.url, sub="ada")
+        for _ in range(FEWEST_OF_ONE + 3):
+            speaker = await Speaker(wire=wire, url=gateway.url, token=token, era="2025-11-25").opened()
+            odd = {**speaker.headers(), "mcp-protocol-version": "2026-07-28"}
+            assert (await wire.delete(gateway.url, headers=odd)).status_code >= 400
+        assert gateway.sessions <= FEWEST_OF_ONE
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -38,10 +38,14 @@ class Guarded:
     """Tokens that count no more."""
     probed: int = 0
     """Requests that came without a token."""
+    named: bool = True
+    """Whether it says who its issuer is."""
     behind: ASGIApp | None = None
     """What answers who is let in; None: the same word for everybody."""
 
     async def metadata(self, _: Request) -> Response:
+        if not self.named:
+            return Response(status_code=404)
         return JSONResponse({"resource": self.url, "authorization_servers": self.names or [self.issuer.url]})
 
     async def mcp(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -138,6 +138,37 @@ async def test_where_settings_name_the_issuer_no_other_one_gets_the_clients_secr
         assert await at.sent(at.alice) == 200
 
 
+async def test_a_server_that_names_no_issuer_is_none_that_gets_the_clients_secret(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at, guarded() as evil:
+        evil.named = False
+        holder = replace(at.alice, address=evil.url)
+        who = As(client_id="remit", client_secret=SecretStr("s3cret-of-remit"), issuer=at.server.issuer.url)
+        browser = Browser()
+        with pytest.raises(NotGiven, match="does not name the issuer"):
+            await Personal(at.vault, lambda: who, guarded_way(Wires(), evil.url, who.issuer)).sign_in(holder, browser, browser.show)
+        assert browser.shown == []
+
+
+async def test_a_sign_in_at_an_issuer_of_before_is_not_refreshed_with_todays_secret(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at:
+        at.server.issuer.lasting = 10
+        browser = Browser()
+        await at.personal().sign_in(at.alice, browser, browser.show)
+        who = As(client_id="remit", client_secret=SecretStr("s3cret-of-remit"), issuer="https://login.example.org")
+        assert await at.personal(who).token(at.alice) is None
+        assert at.server.issuer.grants == ["authorization_code"]
+
+
+async def test_tokens_are_given_back_to_no_address_inside(tmp_path: Path) -> None:
+    async with desk(tmp_path) as at, guarded() as other:
+        at.server.issuer.metadata["revocation_endpoint"] = f"{other.issuer.url.replace('127.0.0.1', '127.0.0.2')}/revoke"
+        browser = Browser()
+        await at.personal().sign_in(at.alice, browser, browser.show)
+        assert await at.personal().sign_out(at.alice) is True
+        assert "/revoke" not in (*other.issuer.asked, *at.server.issuer.asked)
+        assert await at.personal().token(at.alice) is None
+
+
 async def test_the_settings_scopes_are_asked_for_where_the_server_names_none(tmp_path: Path) -> None:
     async with desk(tmp_path) as at:
         browser = Browser()

@@ -129,3 +129,17 @@ def test_a_tool_that_cannot_be_offered_takes_no_other_along() -> None:
     also = found["also"].tool
     assert len(also.description.encode()) <= 2000
     assert also.spec.schema() == {"type": "object"}
+
+
+async def test_a_tool_that_takes_the_offered_name_of_a_pinned_one_is_a_change_of_it(tmp_path: Path) -> None:
+    world, play = make_world(tmp_path, settings=ALLOWED), Scripted()
+    odd = "say it"
+    play.does[odd] = play.does["say"]
+    name = offered_name("play", odd)
+    async with connect(world, NEAR, person=Person(decides("deny")), opener=opener({"play": play})) as connected:
+        assert text_of(await bounded(connected.call(name, text="hi"))) == "said hi"
+    play.does[name.partition("__")[2]] = play.does.pop(odd)
+    person = Person(decides("deny"))
+    async with connect(world, NEAR, person=person, opener=opener({"play": play})) as connected:
+        assert text_of(await bounded(connected.call(name, text="hi"))).startswith("denied by the person")
+    assert len(play.calls) == 1

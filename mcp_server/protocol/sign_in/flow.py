@@ -18,22 +18,22 @@ from mcp.shared.auth import (
     OAuthToken,
     ProtectedResourceMetadata,
 )
-from pydantic import AnyUrl, SecretStr, ValidationError
+from pydantic import AnyUrl, SecretStr
 
-from mcp_server.protocol.sign_in.given import NotGiven, Show, SignedIn, Threshold
+from mcp_server.protocol.sign_in.given import NotGiven, Send, Show, SignedIn, Threshold
 from mcp_server.settings.loopback import is_guarded
 
 _SECONDS = 20.0
 """For one request to an issuer."""
+
+LONGEST = 10 * 365 * 24 * 3600
+"""Seconds that a token may say it counts."""
 
 _LONG_AGO = 1.0
 """Seconds since 1970: a token that ended then is refreshed."""
 
 # The SDK logs what an issuer sent word by word; that may hold tokens.
 logging.getLogger("mcp.client.auth").setLevel(logging.CRITICAL)
-
-Send = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
-"""Sends one request, and follows no redirect. Raises `httpx2.HTTPError`, or `NotGiven` where it may not go there."""
 
 Way = Callable[[], AbstractAsyncContextManager[Send]]
 
@@ -111,6 +111,12 @@ class _Provider(OAuthClientProvider):
         self.context.client_metadata.scope = self.context.client_metadata.scope or self.wanted
         return await super()._perform_authorization_code_grant()
 
+    def _expected_issuer(self) -> str:
+        # Without the server's own word the issuer would be whatever lies at the server's address.
+        if self.issuer is not None and self.context.auth_server_url is None:
+            raise OAuthFlowError("the server does not name the issuer that the settings do")
+        return super()._expected_issuer()
+
     def _select_authorization_server(self, advertised: list[str]) -> str:
         if self.issuer is None:
             return super()._select_authorization_server(advertised)
@@ -138,6 +144,8 @@ class Flow:
             NotGiven: The issuer gave none.
         """
         assert self._held is not None  # noqa: S101 - there is something to refresh
+        if self._who.issuer is not None and self._who.issuer.rstrip("/") != self._held.issuer.rstrip("/"):
+            raise NotGiven("settings name another issuer now")
         self._provide(self._held.redirect, None, None)
         self._provider.context.token_expiry_time = _LONG_AGO
         await self._run(None)
@@ -197,7 +205,9 @@ class Flow:
                 await _until(flow, await anext(flow), asked, send)
                 if answer is not None:
                     await _until(flow, await flow.asend(answer), asked, send)
-        except (OAuthFlowError, ValidationError, httpx2.HTTPError, httpx2.InvalidURL, KeyError, StopAsyncIteration) as error:
+        except NotGiven:
+            raise
+        except Exception as error:  # whatever a server or an issuer sends is no fault of whoever signs in
             raise NotGiven(_reason(error)) from None
 
     def _given(self, redirect: str) -> SignedIn:
@@ -209,7 +219,7 @@ class Flow:
             issuer=context.auth_server_url or str(context.oauth_metadata.issuer),
             client=client.model_dump(mode="json", exclude_none=True),
             tokens=tokens.model_dump(mode="json", exclude_none=True),
-            expires_at=None if tokens.expires_in is None else time.time() + tokens.expires_in,
+            expires_at=None if tokens.expires_in is None else time.time() + min(tokens.expires_in, LONGEST),
             metadata=context.oauth_metadata.model_dump(mode="json", exclude_none=True),
             resource=None if resource is None else resource.model_dump(mode="json", exclude_none=True),
             redirect=redirect,

@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import anyio
 import httpx2
 
 from mcp_server.settings.loopback import is_guarded
@@ -12,7 +14,8 @@ from mcp_server.settings.loopback import is_guarded
 EARLY = 30.0
 """Seconds before its end from which on a token is refreshed: a request must not arrive with one that has just ended."""
 
-_REVOKE_SECONDS = 5.0
+REVOKE_SECONDS = 5.0
+"""For giving tokens back. They are forgotten in any case."""
 
 Show = Callable[[str], Awaitable[None]]
 """Brings the person to a page."""
@@ -95,17 +98,18 @@ class Pass(Protocol):
         ...
 
 
-async def revoke(held: SignedIn) -> None:
+Send = Callable[[httpx2.Request], Awaitable[httpx2.Response]]
+"""Sends one request, and follows no redirect. Raises `httpx2.HTTPError`, or `NotGiven` where it may not go there."""
+
+
+async def revoke(held: SignedIn, send: Send) -> None:
     """Give tokens back to their issuer, where it takes them (RFC 7009). Whatever becomes of that, they are forgotten here."""
     place = held.metadata.get("revocation_endpoint")
     if not isinstance(place, str) or not is_guarded(place):
         return
-    async with httpx2.AsyncClient(follow_redirects=False, timeout=_REVOKE_SECONDS) as client:
+    with anyio.move_on_after(REVOKE_SECONDS), suppress(httpx2.HTTPError, NotGiven):
         for kind in ("refresh_token", "access_token"):
             token = held.tokens.get(kind)
-            if token is None:
-                continue
-            try:
-                await client.post(place, data={"token": token, "token_type_hint": kind, "client_id": str(held.client.get("client_id"))})
-            except httpx2.HTTPError:
-                return
+            if token is not None:
+                said = {"token": token, "token_type_hint": kind, "client_id": str(held.client.get("client_id"))}
+                await send(httpx2.Request("POST", place, data=said))

@@ -4,7 +4,7 @@ from typing import cast
 
 import httpx2
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from mcp_server.errors import OutcomeUnknown, ToolFailure
@@ -22,6 +22,9 @@ _STATUS = {
     404: "it does not know this connection any more (404)",
     429: "it takes no more requests for now (429)",
 }
+
+_UNREADABLE = ("Unexpected content type", "Failed to parse", "Unexpected 202")
+"""How the client's own words begin for an answer that it cannot use."""
 
 _CODES = {REQUEST_TIMEOUT: "it did not answer in time", CONNECTION_CLOSED: "it closed the connection"}
 
@@ -46,6 +49,8 @@ def words_of(error: BaseException) -> str:
             return _CODES.get(code, f"it answered with an error: {in_line(message, LONGEST)}")
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
             return "it cannot be connected to"
+        case httpx2.LocalProtocolError():
+            return "the request could not be sent as it was: look at its headers"
         case httpx2.HTTPError():
             return f"the connection failed: {in_line(str(error) or type(error).__name__, LONGEST)}"
         case ValidationError():
@@ -75,6 +80,8 @@ def failure_of(server: str, error: MCPError, statuses: tuple[int, ...], lost: st
         return unknown(server, f"it did not answer within {seconds:g} s")
     if error.code == CONNECTION_CLOSED:
         return unknown(server, lost or "it closed the connection")
+    if error.code == PARSE_ERROR or error.message.startswith(_UNREADABLE):
+        return unknown(server, "its answer cannot be read")
     if synthesized:
         return unknown(server, f"it answered with HTTP status {status}" if status else "it answered with an error of HTTP")
     return ToolFailure(f"`{server}` answered with an error: {in_line(error.message, LONGEST)}")

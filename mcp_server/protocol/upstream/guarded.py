@@ -12,8 +12,7 @@ import anyio
 import httpx2
 
 from mcp_server.errors import ToolFailure
-from mcp_server.protocol.sign_in.flow import Send
-from mcp_server.protocol.sign_in.given import NotGiven
+from mcp_server.protocol.sign_in.given import NotGiven, Send
 from mcp_server.tools.web.fetching import Asked, ask_public
 from mcp_server.tools.web.hosts import PrivateHost, read_private_host
 from mcp_server.tools.web.urls import read_url

@@ -147,6 +147,8 @@ class Link:
             info = Implementation(name="remit", version=self._version)
             async with Client(way, mode="auto", message_handler=self._heard, client_info=info, cache=None) as client:
                 self.era = client.protocol_version
+                # A schema of the server's own, with its patterns, could hold up everybody for as long as it likes.
+                client.session.validate_tool_result = _unchecked
                 self._client = client
                 await self._list(client)
                 self._on_ready(self)
@@ -200,7 +202,8 @@ class Link:
             try:
                 with anyio.fail_after(self.config.handshake_seconds):
                     await self._list(client)
-            except (MCPError, TimeoutError) as error:
+            except Exception as error:  # whatever a server answers must not end whoever asked
+                self.stale = True
                 raise ToolFailure(f"`{self.server}` changed its tools and does not list them: {words_of(error)}") from error
 
     async def _list(self, client: Client) -> None:
@@ -254,6 +257,10 @@ class Link:
             self.end()
         statuses = tuple(self._ends.statuses) if alone else ()
         return failure_of(self.server, error, statuses, self.failure or self._ends.why, self.config.call_seconds)
+
+
+async def _unchecked(name: str, result: CallToolResult) -> None:
+    """What a server promised of its results binds nobody here."""
 
 
 class _Progress:

@@ -30,6 +30,14 @@ WIDTH = 100
 LARGEST_SCHEMA = 64 * 1024
 """Bytes of JSON. A model has to read it with each turn; the largest in use are a few thousand."""
 
+LARGEST_TOOL = 128 * 1024
+"""Bytes of all that is said of one: its schemas and words."""
+
+LARGEST_LIST = 1024 * 1024
+"""Bytes of all that one server says of its tools. All of it is read, compared and kept, while everybody else waits."""
+
+LONGEST_OWN_NAME = 500
+
 DEEPEST = 40
 """Levels of a schema: more than any that a person wrote, fewer than what makes readers of it fall over."""
 
@@ -67,9 +75,16 @@ def definitions(server: str, tools: Iterable[Tool]) -> tuple[dict[str, Definitio
     found: dict[str, Definition] = {}
     taken: set[str] = set()
     left: list[str] = []
+    room = LARGEST_LIST
     for tool in tools:
-        problem = _problem(tool)
-        name = offered_name(server, tool.name)
+        problem = _too_deep(tool)
+        size = 0 if problem is not None else len(tool.model_dump_json())
+        if problem is None:
+            problem = _problem(tool) if size <= LARGEST_TOOL else f"what is said of it is larger than {LARGEST_TOOL:,} bytes"
+        if problem is None and size > room:
+            problem = f"the server says more than {LARGEST_LIST:,} bytes of its tools"
+        room -= size if problem is None else 0
+        name = offered_name(server, tool.name[:LONGEST_OWN_NAME])
         if problem is None and name in taken:
             problem = "another one has its name"
         if problem is not None:
@@ -113,13 +128,20 @@ def _said(tool: Tool) -> dict[str, Any]:
     return {key: whole[key] for key in ("name", "title", "description", "inputSchema", "outputSchema", "annotations") if key in whole}
 
 
+def _too_deep(tool: Tool) -> str | None:
+    """Looked at before anything walks through it: what does so falls over."""
+    if max(_depth(tool.input_schema), _depth(tool.output_schema), _depth(tool.meta)) > DEEPEST:
+        return "its schema is nested too deep"
+    return None
+
+
 def _problem(tool: Tool) -> str | None:
     if not tool.name.strip():
         return "it has no name"
+    if len(tool.name) > LONGEST_OWN_NAME:
+        return f"its name is longer than {LONGEST_OWN_NAME} characters"
     if tool.input_schema.get("type", "object") != "object":
         return "its arguments are no object"
-    if _depth(tool.input_schema) > DEEPEST:
-        return "its schema is nested too deep"
     if len(json.dumps(tool.input_schema)) > LARGEST_SCHEMA:
         return f"its schema is larger than {LARGEST_SCHEMA:,} bytes"
     return None

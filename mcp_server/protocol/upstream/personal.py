@@ -67,9 +67,11 @@ class Personal:
     async def sign_out(self, holder: Holder) -> bool:
         """Give the tokens back where the issuer takes them, and forget them. Were there any?"""
         held = await self._held(holder)
+        forgotten = await self._vault.forget(holder)
         if held is not None:
-            await revoke(held)
-        return await self._vault.forget(holder)
+            async with self._way() as send:
+                await revoke(held, send)
+        return forgotten
 
     async def _asked(self, holder: Holder, send: Callable[[httpx2.Request], Any]) -> httpx2.Response:
         try:

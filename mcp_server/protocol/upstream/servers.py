@@ -5,6 +5,7 @@ See `Upstreams`, which this is. Nothing that a server does takes another one's t
 
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -37,6 +38,9 @@ MOST_LINKS = 200
 
 Opener = Callable[[str, Upstream, Whose, Ends], "Transport | Server[Any]"]
 """The way to a server, not yet entered."""
+
+AT = "at "
+"""Before a workspace, in the place of a root session: no session's id begins so."""
 
 _Key = tuple[str, str, str]
 """A server, its owner, and the root session that it is for."""
@@ -92,13 +96,16 @@ class Servers:
         found: dict[str, Mapping[str, Definition]] = {}
 
         async def ask(name: str, config: Upstream) -> None:
-            found[name] = await self._known(name, config, whose)
+            try:
+                found[name] = await self._known(name, config, whose)
+            except Exception:  # one server must not take everybody's tools away
+                log.exception("the tools of a server could not be had", server=name)
 
         settings = self._settings()
         async with anyio.create_task_group() as group:
             for name, config in settings.items():
                 group.start_soon(ask, name, config)
-        return tuple(one.tool for name in settings for one in found[name].values())
+        return tuple(one.tool for name in settings for one in found.get(name, {}).values())
 
     async def tool(self, whose: Whose, name: str) -> ForeignTool | None:
         server = name.partition(SEPARATOR)[0]
@@ -110,7 +117,7 @@ class Servers:
         if one is None:
             return None
         pins = await self._store.pins(whose.principal, server)
-        return marked(one, pins.get(one.tool.own_name))
+        return marked(one, pins.get(one.tool.name))
 
     def notices(self, principal: str) -> tuple[str, ...]:
         mine = [one for (_, owner), one in self._standings.items() if owner in ("", principal) and one.server in self._settings()]
@@ -172,19 +179,19 @@ class Servers:
     async def _pin(self, principal: str, one: Definition) -> None:
         """It was allowed as it is: from now on a change asks."""
         pins = await self._store.pins(principal, one.tool.server)
-        pinned = pins.get(one.tool.own_name)
+        pinned = pins.get(one.tool.name)
         if pinned is None or pinned.digest != one.tool.digest:
             pin = Pin(digest=one.tool.digest, definition=one.text, at=self._clock())
-            await self._store.pin(principal, one.tool.server, one.tool.own_name, pin)
+            await self._store.pin(principal, one.tool.server, one.tool.name, pin)
 
     # ---- connections ----------------------------------------------------------------------------
 
     def _link_of(self, name: str, config: Upstream, whose: Whose) -> Link | None:
         """The connection that serves them now. The first tree of a principal takes over what was started to see the tools."""
-        key = _key(name, config, whose)
+        key, spare_key = _key(name, config, whose), _key(name, config, replace(whose, root=""))
         link = self._links.get(key)
-        if link is None and whose.root and (spare := self._links.get((name, key[1], ""))) is not None and not config.shareable:
-            del self._links[name, key[1], ""]
+        if link is None and whose.root and (spare := self._links.get(spare_key)) is not None and not config.shareable:
+            del self._links[spare_key]
             link = self._links[key] = spare
         if link is not None and link.config != config:
             link.end()
@@ -275,7 +282,8 @@ def _owner(config: Upstream, whose: Whose) -> str:
 
 
 def _key(name: str, config: Upstream, whose: Whose) -> _Key:
-    return (name, "", "") if config.shareable else (name, whose.principal, whose.root)
+    # What was started to see the tools was started in a workspace, and serves no other one.
+    return (name, "", "") if config.shareable else (name, whose.principal, whose.root or f"{AT}{whose.workspace}")
 
 
 def _complaints(standing: Standing) -> tuple[str, ...]:

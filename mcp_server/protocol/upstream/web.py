@@ -8,7 +8,7 @@ import httpx2
 from mcp.client._transport import TransportStreams  # no public name has it
 from mcp.client.streamable_http import streamable_http_client
 
-from mcp_server.protocol.upstream.expanding import expanded
+from mcp_server.protocol.upstream.expanding import NotSet, expanded
 from mcp_server.settings.upstream import Upstream
 from mcp_server.tools.foreign import Whose
 
@@ -43,7 +43,7 @@ async def reached(
     """
     # Packed answers could hold more than any bound on what comes over the wire.
     headers = {"accept-encoding": "identity"}
-    headers |= {name: expanded(text, environment, whose.workspace) for name, text in config.headers.items()}
+    headers |= {name: _fit(name, expanded(text, environment, whose.workspace)) for name, text in config.headers.items()}
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=config.call_seconds, pool=None)
     way = _Bounded(through or httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None)), told)
     auth = await known()
@@ -52,6 +52,14 @@ async def reached(
         streamable_http_client(config.url or "", http_client=client, max_sse_event_size=LARGEST) as streams,
     ):
         yield streams
+
+
+def _fit(name: str, value: str) -> str:
+    """What a header can hold. Told by its name alone: the value may be a secret."""
+    value = value.strip()
+    if not value.isascii() or not value.isprintable():
+        raise NotSet(f"the header {name} would hold what no header may: a line break, or characters that are not ASCII")
+    return value
 
 
 class _Bounded(httpx2.AsyncBaseTransport):

@@ -11,8 +11,10 @@ from mcp_server.tools.base import Anything, ToolResult, ToolSpec
 from mcp_server.tools.foreign import ForeignTool, Order, Upstreams, Whose
 from mcp_server.tools.outputs import shown
 
-MARK = 12
-"""Hex digits of a digest in an ask's name: what was answered for one change says nothing of the next."""
+MARK = 32
+"""Hex digits of a digest in an ask's name, so that what was answered for one change says nothing of the next: too many for a server to
+find two definitions that have the same.
+"""
 
 
 class Foreign:
