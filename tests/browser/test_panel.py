@@ -22,10 +22,11 @@ from tests.behaviour.stories import (
     says,
     state_of,
     team_world,
+    until,
     write,
 )
 from tests.behaviour.world import text_of
-from tests.browser.hosting import hosting
+from tests.browser.hosting import Host, hosting
 from tests.browser.windows import Scheme, Windows, barriers, needs_axe
 from tests.gateway.test_hostile import HIDING, MARKUP
 from tests.protocol.connect import Cell
@@ -149,12 +150,23 @@ async def test_a_result_that_asks_nobody_leaves_no_panel_behind(windows: Windows
 
 async def test_after_the_last_answer_the_person_may_tell_the_model_to_go_on(windows: Windows, tmp_path: Path) -> None:
     async with hosting(team_world(tmp_path), NEAR, windows) as host:
-        host.begin(*write()[:1], **write()[1])
+        await host.call(*write()[:1], **write()[1])
         await host.app.get_by_role("button", name="Allow once").click()
         await host.app.get_by_role("button", name="Tell the model to go on").click()
         await expect(host.app.get_by_role("button", name="Tell the model to go on")).to_be_hidden()
+        await looked_twice(host)
+        await expect(host.app.get_by_role("button", name="Tell the model to go on")).to_be_hidden()
         (message,) = await host.said("ui/message")
     assert message == {"role": "user", "content": [{"type": "text", "text": "I have answered in Remit's panel. Please go on."}]}
+
+
+async def looked_twice(host: Host) -> None:
+    before = len(host.relayed)
+
+    async def twice() -> bool:
+        return len(host.relayed) > before + 1
+
+    await until(twice)
 
 
 async def test_messages_from_anybody_but_the_host_are_passed_over(windows: Windows, tmp_path: Path) -> None:

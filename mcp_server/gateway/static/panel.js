@@ -232,10 +232,12 @@ goOn.addEventListener("click", async () => {
   const words = "I have answered in Remit's panel. Please go on.";
   try {
     await request("ui/message", { role: "user", content: [{ type: "text", text: words }] });
-    goOn.hidden = true;
+    waited = false; // each look tells anew whether the button has a use
   } catch {
-    goOn.disabled = false;
+    // It stays, to be pressed again.
   }
+  goOn.disabled = false;
+  tell();
 });
 
 // ---- the call that brought this panel ---------------------------------------------------------------
