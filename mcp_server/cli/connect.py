@@ -43,7 +43,9 @@ def connect(
     if sign_in and sign_out:
         raise click.UsageError("--sign-in or --sign-out, not both")
     address = checked_url(url)
-    ways = Ways(passes=_passes, say=_say, browse=_leave_it if no_browser else _browse, client_id=client_id, port=redirect_port)
+    ways = Ways(
+        passes=_passes, say=_say, browse=_leave_it if no_browser else partial(browse, say=_say), client_id=client_id, port=redirect_port
+    )
     person = SignIn(address, find_places(os.environ).state, ways)
     if sign_out:
         _say("signed out" if anyio.run(person.sign_out) else "nobody was signed in")
@@ -71,10 +73,6 @@ def _key(file: Path | None) -> str | None:
 
 def _say(text: str) -> None:
     click.echo(safe(f"remit connect: {text}"), err=True)
-
-
-def _browse(address: str) -> None:
-    browse(address, _say)
 
 
 def _leave_it(_: str) -> None:

@@ -13,6 +13,7 @@ from mcp_server.connect.signing_in import SIGN_IN_SECONDS
 from mcp_server.errors import RemitError
 from mcp_server.protocol.sign_in.given import NotGiven
 from mcp_server.protocol.upstream.keeping import own_credentials
+from mcp_server.protocol.upstream.sign_ins import SignIns
 from mcp_server.settings.places import find_places
 from mcp_server.settings.values import Settings
 from mcp_server.store.protocol import Store
@@ -30,11 +31,11 @@ def sign_in(settings: Settings, server: str) -> None:
     """
 
     async def work(store: Store) -> None:
-        credentials = own_credentials(settings, store, find_places(os.environ).state, os.environ)
         try:
+            personal, holder = _signs(settings, store).theirs(ME, server)
             with anyio.fail_after(SIGN_IN_SECONDS):
                 async with door(0) as opened:
-                    await credentials.sign_in(ME, server, opened, _show)
+                    await personal.sign_in(holder, opened, _show)
         except TimeoutError:
             raise NotSignedIn(f"nobody signed in within {SIGN_IN_SECONDS / 60:.0f} minutes; run it again") from None
         except NotGiven as error:
@@ -53,11 +54,15 @@ def sign_out(settings: Settings, server: str) -> None:
 
     async def work(store: Store) -> bool:
         try:
-            return await own_credentials(settings, store, find_places(os.environ).state, os.environ).sign_out(ME, server)
+            return await _signs(settings, store).leave(ME, server)
         except NotGiven as error:
             raise NotSignedIn(str(error)) from None
 
     click.echo(f"you are signed out of {server}" if with_store(work) else f"nobody was signed in to {server}")
+
+
+def _signs(settings: Settings, store: Store) -> SignIns:
+    return own_credentials(settings, store, find_places(os.environ).state, os.environ).signs
 
 
 async def _show(address: str) -> None:

@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import anyio
 import structlog
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mcp_server.errors import StoreError
 from mcp_server.gateway.requests import header
 from mcp_server.gateway.verified import VERIFIED, Verified
+from mcp_server.store.polling import poll
 from mcp_server.store.protocol import Store
 
 log = structlog.get_logger("gateway")
@@ -95,16 +94,14 @@ class Connections:
     async def run(self, store: Store) -> None:
         """Until cancelled: end those of whoever was revoked, by whatever process. A store that cannot be read is looked at again."""
         seen = max((one.seq for one in await store.revoked_after(0)), default=0)
-        while True:
-            await anyio.sleep(POLL)
-            try:
-                news = await store.revoked_after(seen)
-            except StoreError as error:
-                log.error("the store cannot be read", error=str(error))
-                continue
-            for one in news:
+
+        async def look() -> None:
+            nonlocal seen
+            for one in await store.revoked_after(seen):
                 await self._end(one.name)
                 seen = one.seq
+
+        await poll(look, every=POLL)
 
     async def _end(self, name: str) -> None:
         for number in [number for number, known in self._known.items() if name in known.names]:

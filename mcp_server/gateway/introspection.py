@@ -8,7 +8,7 @@ from typing import Any
 import anyio
 
 from mcp_server.gateway.fetching import Fetcher
-from mcp_server.gateway.jose import LEEWAY
+from mcp_server.gateway.jose import LEEWAY, life_of
 from mcp_server.gateway.secret_files import read_secret
 from mcp_server.gateway.verified import Refused
 from mcp_server.settings.gateway import Issuer
@@ -64,8 +64,7 @@ class Asking:
             raise Refused("its issuer says that it is not active, or not for here")
         if claims["exp"] <= self._clock() - LEEWAY:
             raise Refused("it has ended")
-        # One that does not say since when it counts: what is left of its life is all that can be told.
-        if claims["exp"] - claims.get("iat", self._clock() - LEEWAY) > self.issuer.max_lifetime + LEEWAY:
+        if life_of(claims, self._clock()) > self.issuer.max_lifetime + LEEWAY:
             raise Refused("it lives longer than its issuer's settings allow")
         return claims
 

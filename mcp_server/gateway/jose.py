@@ -145,13 +145,17 @@ def verified_claims(token: str, head: Head, key: Mapping[str, Any], demand: Dema
             leeway=LEEWAY,
             options={"require": ["exp", "iss", "aud"], "enforce_minimum_key_length": True},
         )
-        # One that does not say since when it counts: what is left of its life is all that can be told.
-        lasts = float(claims["exp"]) - float(claims.get("iat", time.time() - LEEWAY))
+        lasts = life_of(claims, time.time())
     except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise Refused(f"it does not stand up: {type(error).__name__}") from error
     if not 0 < lasts <= demand.max_lifetime + LEEWAY:
         raise Refused("it lives longer than its issuer's settings allow")
     return claims
+
+
+def life_of(claims: Mapping[str, Any], now: float) -> float:
+    """Seconds. Of one that does not say since when it counts: what is left is all that can be told."""
+    return float(claims["exp"]) - float(claims.get("iat", now - LEEWAY))
 
 
 def _key(key: Mapping[str, Any], head: Head) -> "PyJWK":

@@ -1,12 +1,12 @@
 """Sees that somebody ended a root session that this process serves: its client's calls end with it, and its lines in the background."""
 
-import anyio
 import structlog
 
-from mcp_server.errors import StoreError, ToolFailure
+from mcp_server.errors import ToolFailure
 from mcp_server.sessions.callbook import CallBook
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.roots import Roots
+from mcp_server.store.polling import poll
 
 log = structlog.get_logger(__name__)
 
@@ -32,12 +32,7 @@ class EndedElsewhere:
 
     async def run(self) -> None:
         """Until cancelled. A store that cannot be read is logged and looked at again."""
-        while True:
-            await anyio.sleep(POLL)
-            try:
-                await self._look()
-            except StoreError as error:
-                log.error("the store cannot be read", error=str(error))
+        await poll(self._look, every=POLL)
 
     async def _look(self) -> None:
         changed = await self._deployment.store.changed_elsewhere()

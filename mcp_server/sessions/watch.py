@@ -1,12 +1,11 @@
 """Sees what other processes wrote, and what has lapsed: answers given elsewhere, cancels, runs that nobody advances any more."""
 
-import anyio
 import structlog
 
-from mcp_server.errors import StoreError
 from mcp_server.records import FINAL
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.supervisor import Supervisor
+from mcp_server.store.polling import poll
 
 log = structlog.get_logger(__name__)
 
@@ -25,12 +24,7 @@ class Watch:
 
     async def run(self) -> None:
         """Until cancelled. A store that cannot be read is logged and looked at again."""
-        while True:
-            await anyio.sleep(POLL)
-            try:
-                await self._look()
-            except StoreError as error:
-                log.error("the store cannot be read", error=str(error))
+        await poll(self._look, every=POLL)
 
     async def _look(self) -> None:
         await self._supervisor.prompting.lapse()

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import TypeVar
 
 from pydantic import SecretStr
 
 from mcp_server.errors import ConfigError
 from mcp_server.principal import LOCAL, owner_of
-from mcp_server.protocol.sign_in.given import NotGiven, Show, Threshold
 from mcp_server.protocol.upstream.exchange import Exchange, Exchanger
 from mcp_server.protocol.upstream.expanding import NotSet, held_in
 from mcp_server.protocol.upstream.guarded import guarded_way
@@ -17,6 +17,8 @@ from mcp_server.protocol.upstream.subjects import Subjects
 from mcp_server.protocol.upstream.vault import Holder, Vault
 from mcp_server.settings.upstream import Upstream, UpstreamExchange, UpstreamOauth
 from mcp_server.tools.web.wires import Wires
+
+T = TypeVar("T")
 
 ELSEWHERE = "your sign-in at this gateway could not be exchanged for one there; call again, and if that does not help ask who runs it"
 
@@ -60,26 +62,6 @@ class Credentials:
             if config.url is not None and config.oauth is not None
         }
 
-    async def sign_in(self, principal: str, server: str, threshold: Threshold, show: Show) -> None:
-        """Have somebody sign in, in one go. See `Personal.sign_in`."""
-        personal, holder = self._theirs(principal, server)
-        await personal.sign_in(holder, threshold, show)
-
-    async def sign_out(self, principal: str, server: str) -> bool:
-        """Forget their tokens. Were there any?
-
-        Raises:
-            NotGiven: Nobody signs in to such a server.
-        """
-        personal, holder = self._theirs(principal, server)
-        return await personal.sign_out(holder)
-
-    def _theirs(self, principal: str, server: str) -> tuple[Personal, Holder]:
-        found = self.people().get(server)
-        if found is None:
-            raise NotGiven(f"nobody signs in to {server}: its settings have no `oauth`")
-        return found[1], Holder(principal=owner_of(principal), server=server, address=found[0])
-
     async def bearer(self, name: str, config: Upstream, principal: str) -> Bearer | None:
         """What makes somebody known to the server; None: nothing of theirs does. `principal`: their key.
 
@@ -110,18 +92,24 @@ class Credentials:
         return f"you have not signed in to it; a person must do so at {self._console}/servers, then call again"
 
     def _own(self, name: str, config: Upstream, oauth: UpstreamOauth) -> Personal:
-        known = self._personal.get(name)
-        if known is None or known[0] != config:
-            way = guarded_way(self._wires, config.url, oauth.issuer)
-            known = self._personal[name] = (config, Personal(self._vault, partial(who_of, oauth), way))
-        return known[1]
+        def made() -> Personal:
+            return Personal(self._vault, partial(who_of, oauth), guarded_way(self._wires, config.url, oauth.issuer))
+
+        return _kept(self._personal, name, config, made)
 
     def _exchange(self, name: str, config: Upstream, exchange: UpstreamExchange) -> Exchange:
-        known = self._exchanges.get(name)
-        if known is None or known[0] != config:
-            way = guarded_way(self._wires, exchange.token_endpoint)
-            known = self._exchanges[name] = (config, Exchange(partial(_at, exchange), self.subjects.of, way, self._clock))
-        return known[1]
+        def made() -> Exchange:
+            return Exchange(partial(_at, exchange), self.subjects.of, guarded_way(self._wires, exchange.token_endpoint), self._clock)
+
+        return _kept(self._exchanges, name, config, made)
+
+
+def _kept(known: dict[str, tuple[Upstream, T]], name: str, config: Upstream, made: Callable[[], T]) -> T:
+    """The one of before, as long as the server's settings are the same."""
+    found = known.get(name)
+    if found is None or found[0] != config:
+        found = known[name] = (config, made())
+    return found[1]
 
 
 def _at(exchange: UpstreamExchange) -> Exchanger:

@@ -4,7 +4,7 @@ is stored: without a caller's token of late there is none.
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -38,9 +38,9 @@ class Exchanger:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Got:
-    subject: str
+    subject: str = field(repr=False)
     """What it was given for."""
-    token: str
+    token: str = field(repr=False)
     until: float
 
 

@@ -156,7 +156,8 @@ class Servers:
         link = await self._linked(name, config, order.whose)
         standing = await self._standing(name, config, order.whose)
         await link.refresh()
-        standing.listed(link) if link.tools is not standing.tools else None
+        if link.tools is not standing.tools:
+            standing.listed(link)
         now = link.tools.get(tool)
         if now is None:
             raise ToolFailure(f"`{name}` has no tool `{tool}` any more")

@@ -78,11 +78,8 @@ class SignIns:
 
     async def standing(self, principal: str) -> Mapping[str, bool]:
         """Every server that people sign in to: has this person?"""
-        owner = owner_of(principal)
-        return {
-            name: await personal.token(Holder(principal=owner, server=name, address=address)) is not None
-            for name, (address, personal) in sorted(self._people().items())
-        }
+        found = {name: self.theirs(principal, name) for name in sorted(self._people())}
+        return {name: await personal.token(holder) is not None for name, (personal, holder) in found.items()}
 
     async def begin(self, principal: str, server: str, address: str) -> str:
         """Begin one. Returns the issuer's page.
@@ -95,12 +92,11 @@ class SignIns:
         Raises:
             NotGiven: There is no such server, or nothing to sign in to.
         """
-        url, personal = self._found(server)
+        personal, holder = self.theirs(principal, server)
         if self._group is None:
             raise NotGiven("the server is ending")
-        owner = owner_of(principal)
-        one = _UnderWay(holder=Holder(principal=owner, server=server, address=url), address=address)
-        mine = [other for other in self._under_way if other.holder.principal == owner]
+        one = _UnderWay(holder=holder, address=address)
+        mine = [other for other in self._under_way if other.holder.principal == holder.principal]
         for other in mine[: max(0, len(mine) - MOST_OF_ONE + 1)]:
             other.scope.cancel()
         self._under_way.append(one)
@@ -131,14 +127,20 @@ class SignIns:
 
     async def leave(self, principal: str, server: str) -> bool:
         """Forget the person's token for it. Was there one? Raises `NotGiven` where there is no such server."""
-        url, personal = self._found(server)
-        return await personal.sign_out(Holder(principal=owner_of(principal), server=server, address=url))
+        personal, holder = self.theirs(principal, server)
+        return await personal.sign_out(holder)
 
-    def _found(self, server: str) -> tuple[str, Personal]:
+    def theirs(self, principal: str, server: str) -> tuple[Personal, Holder]:
+        """Where somebody's tokens for a server are.
+
+        Raises:
+            NotGiven: Nobody signs in to such a server.
+        """
         found = self._people().get(server)
         if found is None:
-            raise NotGiven("people sign in to no server of that name")
-        return found
+            raise NotGiven(f"people sign in to no server of that name ({server}): its settings have no `oauth`")
+        address, personal = found
+        return personal, Holder(principal=owner_of(principal), server=server, address=address)
 
     async def _walk(self, personal: Personal, one: _UnderWay) -> None:
         one.failure = "it was left"

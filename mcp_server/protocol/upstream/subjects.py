@@ -1,7 +1,7 @@
 """The tokens that callers of a gateway came with last, for exchanging them. In memory alone, and only where settings exchange any."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mcp_server.principal import owner_of
 
@@ -11,11 +11,8 @@ MOST = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Held:
-    token: str
+    token: str = field(repr=False)
     expires_at: float | None
-
-    def __repr__(self) -> str:
-        return f"_Held(expires_at={self.expires_at})"
 
 
 class Subjects:
