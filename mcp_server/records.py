@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NewType
 
+# Named here as well: whoever reads a transcript finds all of it in one place.
+from mcp_server.parts import ImagePart as ImagePart
+from mcp_server.parts import Part
+from mcp_server.parts import TextPart as TextPart
 from mcp_server.policy.values import Action, AskRef, CallId, Mode, Reach, Rule, ToolCall
 from mcp_server.policy.verdicts import Ruling, RulingId, SessionId, Step
 
@@ -205,26 +209,6 @@ class Change:
     state: RunState
     """What it came to be in."""
     reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextPart:
-    """Text."""
-
-    kind: Literal["text"] = "text"
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImagePart:
-    """An image, base64."""
-
-    kind: Literal["image"] = "image"
-    media_type: str
-    data: str
-
-
-Part = TextPart | ImagePart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

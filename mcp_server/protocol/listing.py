@@ -42,7 +42,7 @@ def _tool(spec: ToolSpec) -> Tool:
         title=spec.title,
         description=spec.description,
         input_schema=schema_of(spec.arguments) if spec.foreign is None else dict(spec.foreign),
-        output_schema=None if spec.output is None else schema_of(spec.output, "serialization"),
+        output_schema=_promised(spec),
         annotations=ToolAnnotations(
             title=spec.title,
             read_only_hint=hints.read_only,
@@ -51,6 +51,12 @@ def _tool(spec: ToolSpec) -> Tool:
             open_world_hint=hints.open_world,
         ),
     )
+
+
+def _promised(spec: ToolSpec) -> dict[str, Any] | None:
+    if spec.promises is not None:
+        return dict(spec.promises)
+    return None if spec.output is None else schema_of(spec.output, "serialization")
 
 
 def schema_of(model: type[BaseModel], mode: Mode = "validation") -> dict[str, Any]:

@@ -28,12 +28,13 @@ from mcp_types import (
 from mcp_types.version import is_version_at_least
 
 from mcp_server.policy.values import CallId, ToolCall
-from mcp_server.records import CallEnded, CallStarted, Compacted, Ending, ImagePart, ModelTurn, Part, TaskGiven, TextPart, Usage
+from mcp_server.records import CallEnded, CallStarted, Compacted, Ending, ModelTurn, Part, TaskGiven, TextPart, Usage
 from mcp_server.sessions.condensed import in_view
 from mcp_server.sessions.front import Sampling
 from mcp_server.sessions.models.asks import ModelAsk, NotSaid, Said, SaidCall
 from mcp_server.sessions.models.base import CUT_OFF, MALFORMED, TurnRequest
 from mcp_server.sessions.models.wording import LEFT_OPEN, sound, wire_name
+from mcp_server.tools.plain_parts import plain
 
 ANSWER_TOKENS = 8_192
 """The longest answer that is asked for where the agent's `max_tokens` says nothing: a file that is written whole fits, and every model
@@ -114,17 +115,14 @@ def _result(call: ToolCall, entry: CallEnded | None) -> ToolResultContent:
 
 
 def _block(part: Part) -> ContentBlock:
-    match part:
-        case TextPart(text=text):
-            return TextContent(text=sound(text))
-        case ImagePart(media_type=media_type, data=data):
-            try:
-                base64.b64decode(data, validate=True)
-            except binascii.Error:
-                return TextContent(text=f"[an image ({media_type}) that cannot be read]")
-            return ImageContent(data=data, mime_type=media_type)
-        case _:
-            assert_never(part)
+    shown = plain(part)
+    if isinstance(shown, TextPart):
+        return TextContent(text=sound(shown.text))
+    try:
+        base64.b64decode(shown.data, validate=True)
+    except binascii.Error:
+        return TextContent(text=f"[an image ({shown.media_type}) that cannot be read]")
+    return ImageContent(data=shown.data, mime_type=shown.media_type)
 
 
 # ---- what comes back ----------------------------------------------------------------------------

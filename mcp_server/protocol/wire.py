@@ -4,14 +4,15 @@ Only text that was meant for the reader leaves here; everything else is *interna
 """
 
 from collections.abc import Mapping
-from typing import assert_never, cast
+from typing import cast
 
 import structlog
-from mcp_types import CallToolResult, ContentBlock, ImageContent, TextContent
+from mcp_types import CallToolResult, TextContent
 from pydantic import ValidationError
 
 from mcp_server.errors import ConfigError, LeaseLost, ModelError, NoSuchHandle, RemitError, StoreError, ToolFailure, WorkspaceRefused
-from mcp_server.records import CallEnded, Ending, ImagePart, Part, TextPart
+from mcp_server.protocol.blocks import block_of
+from mcp_server.records import CallEnded, Ending
 from mcp_server.sessions.front import Open
 from mcp_server.tools.base import ToolSpec
 
@@ -19,6 +20,11 @@ log = structlog.get_logger("protocol")
 
 FROM = "remit/server"
 """The key in `_meta` of a result of another server's tool: whose it is."""
+
+UNKEPT = (
+    "[`{tool}` did what was asked. This is told as an error only because its structured content is missing, which it promises and clients "
+    "insist on. Do not do it again for that.]"
+)
 
 INTERNAL = "internal error; the server's log says what happened"
 
@@ -78,7 +84,10 @@ def unknown_tool(tool: str, known: tuple[str, ...], wrong: tuple[str, ...]) -> C
 def ended(spec: ToolSpec, call: CallEnded) -> CallToolResult:
     """The result of a call. Whatever is not *done* is a tool error: a refusal must not pass for a success."""
     whose = {FROM: spec.server} if spec.server else None
-    result = CallToolResult(content=[_block(part) for part in call.parts], is_error=call.ending is not Ending.DONE, _meta=whose)
+    content = [block_of(part) for part in call.parts]
+    if spec.promises is not None and call.structured is None and call.ending is Ending.DONE:
+        content.append(TextContent(type="text", text=UNKEPT.format(tool=spec.name)))
+    result = CallToolResult(content=content, is_error=call.ending is not Ending.DONE, _meta=whose)
     return _structured(spec, result, call.structured)
 
 
@@ -91,7 +100,8 @@ def waiting(spec: ToolSpec, still: Open) -> CallToolResult:
 def _structured(spec: ToolSpec, result: CallToolResult, structured: Mapping[str, object] | None) -> CallToolResult:
     if structured is None:
         # A client refuses a success without the promised structure and would lose the text; an error may come without.
-        return result if spec.output is None else result.model_copy(update={"is_error": True})
+        promised = spec.output is not None or spec.promises is not None
+        return result.model_copy(update={"is_error": True}) if promised else result
     if spec.output is not None:
         try:
             spec.output.model_validate(structured)
@@ -99,13 +109,3 @@ def _structured(spec: ToolSpec, result: CallToolResult, structured: Mapping[str,
             log.error("structured result does not fit its schema", tool=spec.name, exc_info=error)
             return result.model_copy(update={"is_error": True})
     return result.model_copy(update={"structured_content": dict(structured)})
-
-
-def _block(part: Part) -> ContentBlock:
-    match part:
-        case TextPart():
-            return TextContent(type="text", text=part.text)
-        case ImagePart():
-            return ImageContent(type="image", data=part.data, mime_type=part.media_type)
-        case _:
-            assert_never(part)

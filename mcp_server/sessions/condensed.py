@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from mcp_server.records import CallEnded, CallStarted, Compacted, Entry, ImagePart, ModelTurn, Part, StoredEntry, TaskGiven, TextPart
+from mcp_server.records import CallEnded, CallStarted, Compacted, Entry, ModelTurn, StoredEntry, TaskGiven, TextPart
+from mcp_server.tools.plain_parts import in_words, plain
 
 FULL = 0.8
 """The part of a model's window at which its transcript is shortened: the rest is room for the answer and for what a guess is wrong by."""
@@ -105,7 +106,8 @@ def guess(entry: Entry) -> int:
         case ModelTurn():
             return len(entry.opaque or "".join(chain(_lines(entry)))) // CHARACTERS
         case CallEnded(parts=parts):
-            return sum(len(part.text) // CHARACTERS if isinstance(part, TextPart) else IMAGE_TOKENS for part in parts)
+            shown = [plain(part) for part in parts]
+            return sum(len(part.text) // CHARACTERS if isinstance(part, TextPart) else IMAGE_TOKENS for part in shown)
         case CallStarted() | Compacted():
             return 0
 
@@ -156,21 +158,13 @@ def _told_of(entry: Entry) -> list[tuple[str, str]]:
             said = [("agent said:", entry.text)] if entry.text else []
             return said + [(f"agent called {call.tool}:", json.dumps(dict(call.arguments), ensure_ascii=False)) for call in entry.calls]
         case CallEnded():
-            return [(f"result of {entry.tool}: {entry.ending.value}", "\n".join(_text(part) for part in entry.parts))]
+            return [(f"result of {entry.tool}: {entry.ending.value}", "\n".join(in_words(part) for part in entry.parts))]
         case CallStarted() | Compacted():
             return []
 
 
 def _lines(turn: ModelTurn) -> list[str]:
     return [turn.text, *(json.dumps(dict(call.arguments), ensure_ascii=False) for call in turn.calls)]
-
-
-def _text(part: Part) -> str:
-    match part:
-        case TextPart(text=text):
-            return text
-        case ImagePart(media_type=media_type):
-            return f"[an image, {media_type}]"
 
 
 def shortened(text: str, size: int) -> str:

@@ -3,7 +3,8 @@
 from typing import Any, assert_never
 
 from mcp_server.policy.values import ToolCall
-from mcp_server.records import CallEnded, CallStarted, Compacted, ImagePart, ModelTurn, Part, StoredEntry, TaskGiven, TextPart
+from mcp_server.records import CallEnded, CallStarted, Compacted, ModelTurn, StoredEntry, TaskGiven
+from mcp_server.tools.plain_parts import in_words
 
 
 def plain_entry(stored: StoredEntry) -> dict[str, Any]:
@@ -34,12 +35,4 @@ def plain_call(call: ToolCall) -> dict[str, Any]:
 
 def text_of(ended: CallEnded) -> str:
     """What the model was told of a call."""
-    return "\n".join(_text(part) for part in ended.parts)
-
-
-def _text(part: Part) -> str:
-    match part:
-        case TextPart():
-            return part.text
-        case ImagePart():
-            return f"an image, {part.media_type}"
+    return "\n".join(in_words(part) for part in ended.parts)

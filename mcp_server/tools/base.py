@@ -57,6 +57,8 @@ class ToolSpec:
     """Its calls take longer than a request can stay: a client that takes a handle for the result is given one at once."""
     foreign: Mapping[str, Any] | None = None
     """The schema of its arguments where another server wrote it; None: that of `arguments`."""
+    promises: Mapping[str, Any] | None = None
+    """The schema of structured content where another server wrote it: a claim that nobody here checks."""
     server: str = ""
     """The server that it is a tool of; empty: Remit itself."""
 

@@ -49,6 +49,8 @@ class ForeignTool:
     """Of the arguments: JSON Schema, an object."""
     hints: Hints
     """The server's claims."""
+    output: Mapping[str, Any] | None = field(default=None, hash=False)
+    """Of structured content: JSON Schema, an object. A claim. None: it makes none."""
     digest: str
     """Of all that its server says of it; another digest is another tool."""
     changed: Changed | None = None
@@ -64,6 +66,7 @@ class ForeignTool:
             arguments=Anything,
             hints=self.hints,
             foreign=self.schema,
+            promises=self.output,
             server=self.server,
         )
 

@@ -26,7 +26,7 @@ ROOMS = (
     ("telemetry",),
     ("records",),
     ("policy",),
-    ("strict_yaml", "redaction"),
+    ("strict_yaml", "redaction", "parts"),
     ("principal", "errors"),
 )
 """From the top down. A room imports from itself and from those below it."""

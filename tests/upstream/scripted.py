@@ -71,6 +71,8 @@ class Scripted:
     )
     descriptions: dict[str, str] = field(default_factory=lambda: {"say": "Says it."})
     schemas: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    outputs: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    """What its tools promise of structured content."""
     lists: int = 0
     """How often its tools were asked for."""
     calls: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list[tuple[str, Mapping[str, Any]]])
@@ -107,6 +109,7 @@ class Scripted:
             name=name,
             description=self.descriptions.get(name, f"The tool {name}."),
             input_schema=self.schemas.get(name, OBJECT),
+            output_schema=self.outputs.get(name),
             annotations=ToolAnnotations(read_only_hint=True),
         )
 

@@ -107,6 +107,7 @@ def definition(server: str, name: str, tool: Tool) -> Definition:
         title=in_line(f"{tool.title or (hints and hints.title) or tool.name} ({server})", LONGEST_TITLE),
         description=within(about, LONGEST_DESCRIPTION),
         schema={"type": "object", **tool.input_schema},
+        output=_output(tool),
         hints=Hints(
             read_only=bool(hints and hints.read_only_hint),
             destructive=not (hints and hints.destructive_hint is False),
@@ -133,6 +134,13 @@ def _too_deep(tool: Tool) -> str | None:
     if max(_depth(tool.input_schema), _depth(tool.output_schema), _depth(tool.meta)) > DEEPEST:
         return "its schema is nested too deep"
     return None
+
+
+def _output(tool: Tool) -> dict[str, Any] | None:
+    """What a client is told of structured content: up to 2025-11-25 it takes an object's schema alone, and all are told the same."""
+    schema = tool.output_schema
+    fits = schema is not None and schema.get("type") == "object" and len(json.dumps(schema)) <= LARGEST_SCHEMA
+    return schema if fits else None
 
 
 def _problem(tool: Tool) -> str | None:

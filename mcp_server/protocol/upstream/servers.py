@@ -170,7 +170,7 @@ class Servers:
         began, failed = self._steady(), True
         link.used = began
         try:
-            result = received(await link.call(order.tool.own_name, order.arguments, order.progress))
+            result = received(await link.call(order.tool.own_name, order.arguments, order.progress), link.server)
             failed = result.failed
             return result
         finally:

@@ -23,11 +23,12 @@ from pydantic_ai.messages import (
 
 from mcp_server.errors import ModelError
 from mcp_server.policy.values import CallId, ToolCall
-from mcp_server.records import CallEnded, CallStarted, Compacted, Ending, ImagePart, ModelTurn, Part, TaskGiven
+from mcp_server.records import CallEnded, CallStarted, Compacted, Ending, ModelTurn, Part, TaskGiven
 from mcp_server.records import TextPart as StoredText
 from mcp_server.sessions.condensed import in_view
 from mcp_server.sessions.models.base import MALFORMED, TurnRequest
 from mcp_server.sessions.models.wording import LEFT_OPEN, sound, wire_name
+from mcp_server.tools.plain_parts import plain
 
 
 def messages_of(request: TurnRequest) -> list[ModelMessage]:
@@ -113,16 +114,13 @@ def _content(parts: tuple[Part, ...]) -> str | list[str | BinaryContent]:
 
 
 def _part(part: Part) -> str | BinaryContent:
-    match part:
-        case StoredText(text=text):
-            return sound(text)
-        case ImagePart(media_type=media_type, data=data):
-            try:
-                return BinaryContent(base64.b64decode(data, validate=True), media_type=media_type)
-            except binascii.Error:
-                return f"[an image ({media_type}) that cannot be read]"
-        case _:
-            assert_never(part)
+    shown = plain(part)
+    if isinstance(shown, StoredText):
+        return sound(shown.text)
+    try:
+        return BinaryContent(base64.b64decode(shown.data, validate=True), media_type=shown.media_type)
+    except binascii.Error:
+        return f"[an image ({shown.media_type}) that cannot be read]"
 
 
 def _outcome(ending: Ending) -> Literal["success", "failed", "denied", "interrupted"]:

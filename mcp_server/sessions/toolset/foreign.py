@@ -3,13 +3,18 @@
 What a server says of a tool decides nothing. That it says something else than when the tool was last allowed is asked of a person.
 """
 
+from dataclasses import replace
+from typing import assert_never
+
 from mcp_server.errors import ToolFailure
+from mcp_server.parts import AudioPart, BytesResource, ImagePart, LinkPart, Part, TextPart, TextResource
 from mcp_server.policy.values import Action, Layer, LayerKind, PlainValue, Request, Rule
-from mcp_server.records import ImagePart, Part, SessionRecord, TextPart
+from mcp_server.records import SessionRecord
 from mcp_server.sessions.work import SessionContext
 from mcp_server.tools.base import Anything, ToolResult, ToolSpec
 from mcp_server.tools.foreign import ForeignTool, Order, Upstreams, Whose
 from mcp_server.tools.outputs import shown
+from mcp_server.tools.plain_parts import plain
 
 MARK = 32
 """Hex digits of a digest in an ask's name, so that what was answered for one change says nothing of the next: too many for a server to
@@ -76,11 +81,15 @@ def _whose(server: str) -> TextPart:
 
 
 def _bounded(part: Part, name: str, context: SessionContext) -> Part:
-    match part:
-        case TextPart(text=text):
-            return TextPart(text=shown(text, context, name))
-        case ImagePart():
-            return part
+    """A client gets the parts as they are; a model that Remit runs what it can take, which is also what is kept for it."""
+    told = part if context.run is None else plain(part)
+    match told:
+        case TextPart(text=text) | TextResource(text=text):
+            return replace(told, text=shown(text, context, name))
+        case ImagePart() | AudioPart() | BytesResource() | LinkPart():
+            return told
+        case _:
+            assert_never(told)
 
 
 def whose_of(session: SessionRecord) -> Whose:
