@@ -16,7 +16,7 @@ from mcp_server.policy.values import PathValue, PlainValue, Request, SpawnValue
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.policy.widening import widening
 from mcp_server.store.protocol import Store
-from mcp_server.tools.base import Tool, ToolContext
+from mcp_server.tools.base import Step, Tool, ToolContext
 from mcp_server.tools.builtin import builtin_tools
 from mcp_server.tools.paths import locate, outside
 
@@ -112,5 +112,5 @@ def _all(values: Sequence[PathValue]) -> Sequence[bool]:
     return [True] * len(values)
 
 
-async def _silent(_words: str) -> None:
+async def _silent(_step: Step) -> None:
     """Nobody waits."""

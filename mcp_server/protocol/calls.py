@@ -16,7 +16,7 @@ from mcp_server.protocol.apps import Panel, beside, declares_apps
 from mcp_server.protocol.asking import Channel, Exhausted, LookAgain, Suspend, Visit
 from mcp_server.protocol.asking_rounds import RoundState, read_state, take_replies
 from mcp_server.protocol.channels import Elsewhere, channel_of, lends_of
-from mcp_server.protocol.company import Attached, accompanied
+from mcp_server.protocol.company import Attached, accompanied, passed_on
 from mcp_server.protocol.lines import Line, line_of
 from mcp_server.protocol.showing import Showing
 from mcp_server.protocol.timing import Timing
@@ -133,6 +133,8 @@ class ToolCalls:
         try:
             if back is None:
                 outcome = await self._front.settle(root, visit.call_id, seconds=_AT_ONCE)
+                if isinstance(outcome, Ended):
+                    await passed_on(ctx, visit)
                 if isinstance(outcome, Ended) or (keeper is not None and spec.outlasts):
                     return await _handed(ctx, spec, visit, outcome, keeper)
             async with accompanied(ctx, visit, lends, attached) as asked:

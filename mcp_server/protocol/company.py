@@ -5,9 +5,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
-import structlog
 from mcp.server.context import ServerRequestContext
-from mcp.server.session import ServerSession
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from starlette.requests import Request as HttpRequest
 
@@ -15,14 +13,10 @@ from mcp_server.policy.values import CallId
 from mcp_server.protocol.asking import Visit
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.sampling_calls import ModelCalls
+from mcp_server.protocol.telling import Telling
 from mcp_server.sessions.front import Front, Sampling
 
-log = structlog.get_logger("protocol")
-
 Request = ServerRequestContext[Line, Any]
-
-_NEWS = 1.0
-"""Seconds at least between two messages on progress: more often is not read."""
 
 
 class Attached:
@@ -51,12 +45,18 @@ class Attached:
             await self.let_go()
 
 
+async def passed_on(ctx: Request, visit: Visit) -> None:
+    """What a call that has ended told of its progress, where nobody went along with it."""
+    await Telling(ctx.session, visit).rest()
+
+
 @asynccontextmanager
 async def accompanied(ctx: Request, visit: Visit, lends: Sampling, attached: Attached) -> AsyncGenerator[ModelCalls | None]:
     """Progress is told and the client's model asked meanwhile, and what is inside is cut short when nobody is left to read the result."""
     async with anyio.create_task_group() as group:
         group.start_soon(attached.until_cut)
-        group.start_soon(_tell_progress, ctx.session, visit)
+        telling = Telling(ctx.session, visit)
+        group.start_soon(telling.run)
         request: HttpRequest | None = ctx.request
         asked = None
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
@@ -66,6 +66,7 @@ async def accompanied(ctx: Request, visit: Visit, lends: Sampling, attached: Att
                 asked = ModelCalls(visit, session=ctx.session, request_id=ctx.request_id)
                 group.start_soon(asked.run)
         yield asked
+        await telling.rest()
         group.cancel_scope.cancel()
 
 
@@ -76,20 +77,3 @@ async def _watch_reader(request: HttpRequest, stay: anyio.CancelScope) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
     stay.cancel()
-
-
-async def _tell_progress(session: ServerSession, visit: Visit) -> None:
-    """News within a second, and a message every few seconds in any case. The SDK sends none where the client gave no token."""
-    every = visit.timing.progress_every
-    told, last, told_at = 0, "", anyio.current_time()
-    while True:
-        await anyio.sleep(min(every, _NEWS))
-        words = visit.front.progress(visit.call_id)
-        if words == last and anyio.current_time() - told_at < every:
-            continue
-        told, last, told_at = told + 1, words, anyio.current_time()
-        try:
-            await session.report_progress(told, message=words)
-        except Exception as error:  # a host that chokes on progress must not end the call
-            log.info("progress could not be told", exc_info=error)
-            return

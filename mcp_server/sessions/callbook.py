@@ -171,8 +171,8 @@ class CallBook:
 
     async def _attempt(self, call: ClientCall) -> None:
         call.parked = None
-        journal, tell = RootJournal(self._deployment, call), partial(self._progressed, call)
-        work = Work(session=call.root, call=call.call, journal=journal, lasting=call.promised, progress=tell, trace=call.trace)
+        journal = RootJournal(self._deployment, call)
+        work = Work(session=call.root, call=call.call, journal=journal, lasting=call.promised, progress=call.steps.tell, trace=call.trace)
         if call.interrupted:
             result = await self._gate.rejoin(work)
         else:
@@ -201,9 +201,6 @@ class CallBook:
             return  # whoever watches the store looks again
         if over:
             self._supervisor.wakeups.over(key)
-
-    async def _progressed(self, call: ClientCall, text: str) -> None:
-        call.said = text
 
     async def detach(self, call_id: CallId) -> None:
         """See `Front.detach`."""

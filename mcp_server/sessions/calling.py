@@ -14,6 +14,7 @@ from mcp_server.sessions.pulse import Pulse
 from mcp_server.sessions.refusals import refused
 from mcp_server.sessions.transcripts import MOST_CALLS, NeedsCalls
 from mcp_server.sessions.work import Parked, Work, key_of
+from mcp_server.tools.base import Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ class Calling:
             result = await self._gate.attempt(work)
         send.send_nowait(_Attempted(call, result))
 
-    def _progress_of(self, call: ToolCall) -> Callable[[str], Awaitable[None]]:
-        async def tell(text: str) -> None:
-            self._pulse.tell(f"{' › '.join(self._hold.path)}: {call.tool}: {text}")
+    def _progress_of(self, call: ToolCall) -> Callable[[Step], Awaitable[None]]:
+        async def tell(step: Step) -> None:
+            self._pulse.tell(f"{' › '.join(self._hold.path)}: {call.tool}: {step.words}")
 
         return tell

@@ -23,7 +23,7 @@ from mcp_server.sessions.sendable import given, sendable
 from mcp_server.sessions.supervisor import Supervisor
 from mcp_server.sessions.toolbox import Toolbox
 from mcp_server.sessions.view import ORPHANS, Views
-from mcp_server.tools.base import ToolSpec
+from mcp_server.tools.base import Step, ToolSpec
 
 
 class Desk:
@@ -168,6 +168,16 @@ class Desk:
     def progress(self, call_id: CallId) -> str:
         call = self._views.calls.get(call_id)
         return "" if call is None else self._views.progress(call)
+
+    def steps(self, call_id: CallId, after: int) -> tuple[Sequence[Step], int]:
+        call = self._views.calls.get(call_id)
+        return ((), after) if call is None else call.steps.after(after)
+
+    async def step(self, call_id: CallId, after: int) -> None:
+        if (call := self._views.calls.get(call_id)) is not None:
+            await call.steps.wait(after)
+        else:
+            await anyio.sleep_forever()
 
     # ---- people ---------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from mcp_server.principal import Principal
 from mcp_server.records import Answer, CallEnded, Prompt, PromptId, SessionRecord
 from mcp_server.sessions.models.asks import ModelAsk, NotSaid, Said
 from mcp_server.settings.membership import Membership
-from mcp_server.tools.base import ToolSpec
+from mcp_server.tools.base import Step, ToolSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,4 +181,12 @@ class Front(Protocol):
 
     def progress(self, call_id: CallId) -> str:
         """A few words on where the call is now, e.g. `build › explore: grep "TODO"`."""
+        ...
+
+    def steps(self, call_id: CallId, after: int) -> tuple[Sequence[Step], int]:
+        """What the call's own tool told of how far it is, after the step of that number, from 1; and the number of the last."""
+        ...
+
+    async def step(self, call_id: CallId, after: int) -> None:
+        """Until it has told one after that."""
         ...

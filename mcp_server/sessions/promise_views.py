@@ -73,7 +73,8 @@ class PromiseViews:
             return "waits for a turn of the client's own model: " + "; ".join(asked)
         if run is None:
             call = self._calls.get(record.id)
-            return f"{record.call.tool}: {call.said}" if call is not None and call.said else f"{record.call.tool} is under way"
+            said = call.steps.words if call is not None else ""
+            return f"{record.call.tool}: {said}" if said else f"{record.call.tool} is under way"
         session = await self._deployment.store.session(run.session_id, run.principal)
         doing = "" if session is None else self._supervisor.activity(session)
         return f"{doing or 'a subagent is at work'} ({task_state(run.state, asking=False)}; task_status knows it as {run.session_id})"

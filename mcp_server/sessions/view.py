@@ -98,7 +98,7 @@ class Views:
         """Where the call is now: what its own child, or one below that, was last heard of; for one that polls, any of the caller's."""
         child = next((session_id for session_id, holder in self._by_child.items() if holder is call), None)
         whose = call.root.id if call.call.tool == "task_status" else child
-        return call.said or (self._supervisor.heard(whose) if whose is not None else "") or call.call.tool
+        return call.steps.words or (self._supervisor.heard(whose) if whose is not None else "") or call.call.tool
 
 
 def waiting_words(call: ClientCall, waiting_for: Sequence[str]) -> str:

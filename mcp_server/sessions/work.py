@@ -10,7 +10,7 @@ from mcp_server.policy.verdicts import RulingId
 from mcp_server.records import AuditEvent, CallEnded, PromptId, QuestionSubject, RunId, RunRecord, SessionRecord
 from mcp_server.sessions.standing import Standing
 from mcp_server.store.protocol import Lease
-from mcp_server.tools.base import Tool, ToolContext, ToolResult, ToolSpec
+from mcp_server.tools.base import Step, Tool, ToolContext, ToolResult, ToolSpec
 
 
 class Journal(Protocol):
@@ -45,7 +45,7 @@ class Work:
     """Nobody's request waits for it: its prompts ride on `task` and `task_status` only."""
     trace: str = ""
     """Where telemetry tells of whoever made it: W3C `traceparent`."""
-    progress: Callable[[str], Awaitable[None]]
+    progress: Callable[[Step], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

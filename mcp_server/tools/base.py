@@ -80,6 +80,26 @@ def bare(name: str) -> ToolSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """How far something is that takes a while."""
+
+    text: str = ""
+    """For people, in one line. Empty: the numbers say it all."""
+    done: float | None = None
+    """How much is done, in whatever is counted; None: nothing is counted."""
+    total: float | None = None
+    """How much there is to do; None: nobody knows."""
+
+    @property
+    def words(self) -> str:
+        """All of it, where there is room for nothing but text."""
+        if self.done is None:
+            return self.text
+        of = f"{self.done:g} of {self.total:g}" if self.total else f"{self.done:g}"
+        return f"{of}: {self.text}" if self.text else of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolContext:
     """What a tool is lent for one call."""
 
@@ -93,8 +113,8 @@ class ToolContext:
     """For the session's own small state: `store.state(session_id, key)`."""
     readable: Callable[[Sequence[PathValue]], Sequence[bool]]
     """For each file: would `read` be allowed now without asking anybody?"""
-    progress: Callable[[str], Awaitable[None]]
-    """Tell the caller, in a few words, that work goes on."""
+    progress: Callable[[Step], Awaitable[None]]
+    """Tell the caller that work goes on."""
     environment: Mapping[str, str]
     """What child processes get: a short list of harmless variables, no secrets."""
     closings: Callable[[str, Sequence[PathValue]], Sequence[frozenset[str]]] | None = None

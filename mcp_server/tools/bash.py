@@ -12,7 +12,7 @@ from mcp_server.records import TextPart
 from mcp_server.sandbox.running import Finished, run
 from mcp_server.shell.reading import MAX_LINE, Reading
 from mcp_server.tools.background import Background, Line, Order
-from mcp_server.tools.base import Hints, ToolContext, ToolResult, ToolSpec
+from mcp_server.tools.base import Hints, Step, ToolContext, ToolResult, ToolSpec
 from mcp_server.tools.bash_asking import Runs, naming, reading_of, requests_of
 from mcp_server.tools.enclosed import enclosed, enclosure_of, profile_of, refuse_unless_held, refused, understood, with_besides
 from mcp_server.tools.opening import in_words
@@ -133,7 +133,7 @@ async def _to_the_end(order: Order, arguments: BashArguments, context: ToolConte
             cwd=order.cwd,
             seconds=arguments.timeout / 1000,
             take=order.spool.add,
-            beat=lambda seconds: context.progress(f"still running after {seconds:.0f} s"),
+            beat=lambda seconds: context.progress(Step(text=f"still running after {seconds:.0f} s")),
         )
     finally:
         order.spool.close()

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from mcp_server.records import Part
-from mcp_server.tools.base import Anything, Hints, ToolSpec
+from mcp_server.tools.base import Anything, Hints, Step, ToolSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Order:
     whose: Whose
     tool: ForeignTool
     arguments: Mapping[str, Any]
-    progress: Callable[[str], Awaitable[None]]
+    progress: Callable[[Step], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from mcp_server.records import (
 )
 from mcp_server.sessions.front import Caller, Ended, Offered, Open, Sampling, Settled
 from mcp_server.sessions.models.asks import NotSaid, Said
-from mcp_server.tools.base import ToolSpec
+from mcp_server.tools.base import Step, ToolSpec
 
 
 @dataclass(kw_only=True)
@@ -204,6 +204,12 @@ class ScriptedFront:
 
     def progress(self, call_id: CallId) -> str:
         return f"{self.calls[call_id].tool} goes on"
+
+    def steps(self, call_id: CallId, after: int) -> tuple[Sequence[Step], int]:
+        return (), after
+
+    async def step(self, call_id: CallId, after: int) -> None:
+        await anyio.sleep_forever()
 
     # ---- for scripts and tests ----------------------------------------------
 

@@ -13,7 +13,7 @@ from mcp_server.sandbox.derive import Approval
 from mcp_server.sandbox.enclosing import Enclosing, Enclosure
 from mcp_server.settings.places import Places
 from mcp_server.store.protocol import Store
-from mcp_server.tools.base import Tool, ToolContext, ToolResult
+from mcp_server.tools.base import Step, Tool, ToolContext, ToolResult
 
 
 @dataclass(slots=True)
@@ -76,8 +76,8 @@ def lend(folder: Path, store: Store, environment: dict[str, str], session: str =
     workspace.mkdir(exist_ok=True)
     said: list[str] = []
 
-    async def progress(words: str) -> None:
-        said.append(words)
+    async def progress(step: Step) -> None:
+        said.append(step.words)
 
     def readable(paths: Sequence[PathValue]) -> Sequence[bool]:
         return [True for _ in paths]

@@ -36,6 +36,28 @@ async def test_another_servers_tools_are_listed_and_a_call_is_asked_for_and_done
     assert play.calls == [("say", {"text": "hi"})]
 
 
+@each_near_cell
+@each_upstream
+async def test_progress_comes_through_with_its_numbers_in_order_and_only_grows(cell: Cell, theirs: Era, tmp_path: Path) -> None:
+    world, play, heard = make_world(tmp_path, settings=ALLOWED), Scripted(), list[tuple[float, float | None, str | None]]()
+
+    async def counts(ctx: Any, _: Any) -> Any:
+        for done, total, words in ((0, 4, "a\x1bb"), (2, 4, None), (1, 4, "back"), (4, None, "all"), (float("nan"), 4, "lost")):
+            await ctx.session.report_progress(done, total, words)
+        return told("counted")
+
+    async def hear(progress: float, total: float | None, message: str | None) -> None:
+        heard.append((progress, total, message))
+
+    play.does["counts"] = counts
+    async with connect(world, cell, opener=opener({"play": play}, theirs)) as connected:
+        await bounded(connected.client.call_tool("play__counts", {}, progress_callback=hear))
+    numbers = [done for done, _, _ in heard]
+    assert numbers == sorted({*numbers})
+    assert [round(number, 6) for number in numbers] == [0, 2, 2, 4]
+    assert [(total, words) for _, total, words in heard] == [(4, "a\ufffdb"), (4, None), (4, "back"), (None, "all")]
+
+
 @each_upstream
 async def test_what_a_server_claims_of_a_tool_permits_nothing(theirs: Era, tmp_path: Path) -> None:
     """Each of the scripted server's tools says that it only reads."""

@@ -1,5 +1,6 @@
 """One connection to one other server: made, used, and ended, by whoever comes first to want its end."""
 
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from mcp_server.protocol.upstream.expanding import NotSet
 from mcp_server.protocol.upstream.failing import failure_of, innermost, unknown, words_of
 from mcp_server.protocol.upstream.naming import Definition, definitions
 from mcp_server.settings.upstream import Upstream
+from mcp_server.tools.base import Step
 
 log = structlog.get_logger("upstream")
 
@@ -36,7 +38,9 @@ MOST_TOOLS = 500
 """Of one server: more than any has, and as many as a model's attention can bear several times over."""
 
 PROGRESS_SECONDS = 0.25
-"""Between two words of progress that are passed on. A server may send thousands."""
+"""Between two words of progress that are passed on, once the first few were. A server may send thousands."""
+
+PROGRESS_AT_ONCE = 20
 
 LISTEN_SECONDS = 5.0
 """Before changes are listened for again, where that was cut short."""
@@ -224,7 +228,7 @@ class Link:
 
     # ---- calls ----------------------------------------------------------------------------------
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], progress: Callable[[str], Awaitable[None]]) -> CallToolResult:
+    async def call(self, tool: str, arguments: Mapping[str, Any], progress: Callable[[Step], Awaitable[None]]) -> CallToolResult:
         """Have it done, once. Whatever goes wrong, it is not sent again.
 
         Raises:
@@ -266,14 +270,16 @@ async def _unchecked(name: str, result: CallToolResult) -> None:
 class _Progress:
     """Passes on what a server says of a call under way, at a pace that a person can follow."""
 
-    def __init__(self, tell: Callable[[str], Awaitable[None]]) -> None:
+    def __init__(self, tell: Callable[[Step], Awaitable[None]]) -> None:
         self._tell = tell
-        self._next = 0.0
+        self._left = float(PROGRESS_AT_ONCE)
+        self._at = anyio.current_time()
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
         now = anyio.current_time()
-        if now < self._next:
+        self._left, self._at = min(PROGRESS_AT_ONCE, self._left + (now - self._at) / PROGRESS_SECONDS), now
+        if self._left < 1 or not math.isfinite(progress):
             return
-        self._next = now + PROGRESS_SECONDS
-        of = f"{progress:g} of {total:g}" if total else f"{progress:g}"
-        await self._tell(in_line(f"{of}: {message}" if message else of, 200))
+        self._left -= 1
+        whole = total if total is not None and math.isfinite(total) else None
+        await self._tell(Step(text=in_line(message or "", 200), done=progress, total=whole))
