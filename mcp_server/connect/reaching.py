@@ -78,9 +78,11 @@ def checked_url(written: str) -> str:
 class Server:
     """The one address that the bridge speaks to. Close it at the end."""
 
-    def __init__(self, url: str, credentials: Credentials) -> None:
+    def __init__(self, url: str, credentials: Credentials, pauses: tuple[float, ...] = PAUSES) -> None:
+        """`pauses`: seconds before each further try to connect, for requests that name none of their own."""
         self.url = httpx2.URL(url)
         self._credentials = credentials
+        self._pauses = pauses
         self._client = httpx2.AsyncClient(
             follow_redirects=False,
             timeout=httpx2.Timeout(CONNECT_SECONDS, read=SILENT_SECONDS),
@@ -93,7 +95,13 @@ class Server:
 
     @asynccontextmanager
     async def exchange(
-        self, method: str, headers: Mapping[str, str], content: str | None = None, *, pauses: tuple[float, ...] = PAUSES, ask: bool = True
+        self,
+        method: str,
+        headers: Mapping[str, str],
+        content: str | None = None,
+        *,
+        pauses: tuple[float, ...] | None = None,
+        ask: bool = True,
     ) -> AsyncGenerator[httpx2.Response]:
         """One request and the head of its answer; the body is the caller's to read. Sent again only where the server has refused it
         unread (401, 403, a redirect within its address) or was not there.
@@ -102,7 +110,8 @@ class Server:
             Failed: The server cannot be reached, does not let in, or leads elsewhere.
             httpx2.HTTPError: The connection broke after something was sent.
         """
-        answer = await self._let_in(partial(self._followed, method, content=content, pauses=pauses), headers, ask)
+        again = self._pauses if pauses is None else pauses
+        answer = await self._let_in(partial(self._followed, method, content=content, pauses=again), headers, ask)
         try:
             yield answer
         finally:

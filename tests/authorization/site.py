@@ -20,7 +20,7 @@ from starlette.routing import Route
 from mcp_server.protocol.http import listen
 from tests.authorization.engine import DocumentRequest, Engine, FormRequest, metadata
 from tests.authorization.records import Granted, Member, Registered
-from tests.gateway.authorization import Issuer
+from tests.gateway.authorization import Issuer, lent_key
 
 COOKIE = "signed_in"
 
@@ -148,8 +148,8 @@ def _page(title: str, inner: str, *, status: int = 200) -> Response:
 @asynccontextmanager
 async def signing_in(port: int = 0) -> AsyncGenerator[SignIn]:
     """One on a free port of loopback."""
-    with listen("127.0.0.1", port) as sock:
-        server = SignIn(url=f"http://127.0.0.1:{sock.getsockname()[1]}")
+    with listen("127.0.0.1", port) as sock, lent_key() as key:
+        server = SignIn(url=f"http://127.0.0.1:{sock.getsockname()[1]}", keys=[key])
         config = uvicorn.Config(server.app(), log_config=None, access_log=False, ws="none", lifespan="off", timeout_graceful_shutdown=1)
         running = uvicorn.Server(config)
         async with anyio.create_task_group() as group:

@@ -14,6 +14,7 @@ import pytest
 from tests.authorization.records import Member
 from tests.authorization.site import SignIn, signing_in
 from tests.authorization.walking import walked
+from tests.bounds import LONG
 
 RESOURCE = "https://remit.example.org/mcp"
 BACK = "http://127.0.0.1:9/callback"
@@ -37,7 +38,7 @@ class Program:
     @classmethod
     async def registered(cls, server: SignIn) -> "Program":
         asked = {"redirect_uris": [BACK], "token_endpoint_auth_method": "none", "client_name": "by hand"}
-        async with httpx2.AsyncClient() as wire:
+        async with httpx2.AsyncClient(timeout=LONG) as wire:
             answer = await wire.post(f"{server.url}/register", json=asked)
         assert answer.status_code == 201, answer.text
         assert "client_secret" not in answer.json()
@@ -65,7 +66,7 @@ class Program:
 
     async def token(self, **form: str) -> httpx2.Response:
         usual = {"client_id": self.id, "resource": RESOURCE}
-        async with httpx2.AsyncClient() as wire:
+        async with httpx2.AsyncClient(timeout=LONG) as wire:
             return await wire.post(f"{self.server.url}/token", data={**usual, **form})
 
     async def redeemed(self, code: str, **form: str) -> httpx2.Response:
@@ -75,7 +76,7 @@ class Program:
 
 
 async def read(server: SignIn, token: str, audience: str) -> dict[str, Any]:
-    async with httpx2.AsyncClient() as wire:
+    async with httpx2.AsyncClient(timeout=LONG) as wire:
         keys = jwt.PyJWKSet.from_dict((await wire.get(f"{server.url}/keys")).json())
     key = keys[jwt.get_unverified_header(token)["kid"]]
     return jwt.decode(token, key, algorithms=["RS256"], audience=audience, issuer=server.url)
@@ -122,7 +123,7 @@ async def test_a_code_and_a_refresh_token_are_good_once_and_a_refresh_token_that
 )
 async def test_without_pkce_or_with_another_address_there_is_no_page_to_agree_on(server: SignIn, said: dict[str, str | None]) -> None:
     program = await Program.registered(server)
-    async with httpx2.AsyncClient() as browser:
+    async with httpx2.AsyncClient(timeout=LONG) as browser:
         assert (await browser.get(program.address(**said))).status_code == 400
 
 
@@ -131,7 +132,7 @@ async def test_an_opaque_token_is_told_about_to_who_has_a_secret_until_it_is_rev
     server.client("remit", secret="s3cr3t")  # noqa: S106 - the test's own
     program = await Program.registered(server)
     token = (await program.redeemed(await program.code(server.member("ada")))).json()["access_token"]
-    async with httpx2.AsyncClient() as wire:
+    async with httpx2.AsyncClient(timeout=LONG) as wire:
         said = (await wire.post(f"{server.url}/introspect", data={"token": token}, auth=("remit", "s3cr3t"))).json()
         assert (said["active"], said["sub"], said["aud"]) == (True, "ada", RESOURCE)
         assert (await wire.post(f"{server.url}/introspect", data={"token": token}, auth=("remit", "wrong"))).status_code == 401

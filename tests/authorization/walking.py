@@ -7,6 +7,7 @@ import httpx2
 from playwright.async_api import Page
 
 from tests.authorization.records import Member
+from tests.bounds import LONG
 
 
 async def signs_in(page: Page, member: Member, *, agrees: bool = True) -> None:
@@ -21,7 +22,7 @@ async def signs_in(page: Page, member: Member, *, agrees: bool = True) -> None:
 
 async def walked(address: str, member: Member) -> str:
     """The address that the browser would be sent back to, with the code in it."""
-    async with httpx2.AsyncClient(follow_redirects=True) as browser:
+    async with httpx2.AsyncClient(follow_redirects=True, timeout=LONG) as browser:
         page = await browser.get(address)
         fields = {**_hidden(page.text), "username": member.name, "password": member.password}
         page = await browser.post(urljoin(address, "/enter"), data=fields)

@@ -88,9 +88,8 @@ async def test_a_prompt_that_nobody_answers_expires_and_says_so(cell: Cell, tmp_
 async def test_a_client_that_cannot_be_asked_is_answered_from_a_terminal(cell: Cell, tmp_path: Path) -> None:
     world = team_world(tmp_path, settings={"limits": {"task_wait": 0.3}})
     async with connect(world, cell) as connected:
-        await bounded(connected.call("task", **errand("lead")))
-        (prompt,) = await connected.open_prompts()
         waiting = await until_told(connected, "task", **errand("lead"))
+        (prompt,) = await connected.open_prompts()
         assert (state_of(waiting), waiting.is_error) == ("waiting", False)
         assert f"{PATH}: edit out.txt (a person answers with `remit console` or `remit approvals approve {prompt.id}`" in text_of(waiting)
         terminal = world.store()

@@ -157,7 +157,7 @@ async def test_what_a_client_asked_for_itself_is_asked_no_more_when_it_has_left(
     world = team_world(tmp_path, settings={"limits": {"task_wait": 0.2}})
     async with connect(world, NEAR) as connected:
         await until_told(connected, "write", **write()[1])
-        await bounded(connected.call("task", **errand("lead")))
+        await until_told(connected, "task", **errand("lead"))
         await connected.open_prompts(2)
     store = world.store()
     prompts = {prompt.session_path[-1]: prompt.state for prompt in await store.prompts()}

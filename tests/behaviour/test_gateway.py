@@ -7,6 +7,7 @@ import pytest
 
 from tests.behaviour.gated import gated, visiting
 from tests.behaviour.world import make_world, text_of
+from tests.bounds import LONG
 from tests.gateway.authorization import issuing
 from tests.protocol.connect import ERAS, Era
 
@@ -24,7 +25,7 @@ async def test_a_caller_with_a_token_is_served_and_one_without_is_told_where_to_
         assert len(sessions) == 1
         assert await store.sessions("local") == ()
         await store.close()
-        async with httpx2.AsyncClient() as wire:
+        async with httpx2.AsyncClient(timeout=LONG) as wire:
             answer = await wire.post(served.url, json={})
             assert answer.status_code == 401
             challenge = answer.headers["www-authenticate"]
@@ -44,7 +45,7 @@ async def test_a_token_that_does_not_count_is_refused_in_one_wording_and_stands_
             "made-up",
         ]
         said: set[tuple[int, str, str]] = set()
-        async with httpx2.AsyncClient() as wire:
+        async with httpx2.AsyncClient(timeout=LONG) as wire:
             for token in tokens:
                 headers = {"authorization": f"Bearer {token}", "mcp-protocol-version": era}
                 answer = await wire.post(served.url, json={}, headers=headers)
@@ -61,7 +62,7 @@ async def test_a_session_id_of_another_caller_is_as_good_as_none(tmp_path: Path)
     async with (
         issuing() as issuer,
         gated(make_world(tmp_path), {"issuers": [{"issuer": issuer.url}]}) as served,
-        httpx2.AsyncClient() as wire,
+        httpx2.AsyncClient(timeout=LONG) as wire,
     ):
         usual = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-11-25"}
         callers = [issuer.token(served.url), issuer.token(served.url, sub="eve"), issuer.token(served.url, client_id="other")]

@@ -118,11 +118,11 @@ async def test_each_request_has_its_line_with_who_and_what_came_of_it_and_withou
             await client.call_tool("write", {"filePath": "s3cret.txt", "content": "s3cret"})
             await client.call_tool("odd tool s3cret", {})
         await wire.post(served.url, json={}, headers={"authorization": "Bearer s3cret"})
-        lines = await served.logged("request", 5)
+        lines = list[dict[str, Any]]()
 
-        async def every() -> bool:
+        async def every() -> bool:  # each is written once its answer is whole, which the client may have read before
             lines[:] = served.lines("request")
-            return any(line["status"] == 401 for line in lines)
+            return {"read", "write", "(unfit)"} <= {line["tool"] for line in lines} and any(line["status"] == 401 for line in lines)
 
         await until(every)
         (read,) = [line for line in lines if line["tool"] == "read"]

@@ -20,9 +20,22 @@ from mcp_types import (
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice, PromptState
 from mcp_server.store.console_address import console_open
-from tests.behaviour.stories import PATH, answer_all, bounded, content_of, errand, refused_in, state_of, team_world, until_ended
+from tests.behaviour.stories import (
+    PATH,
+    answer_all,
+    bounded,
+    content_of,
+    errand,
+    leaving_soon,
+    refused_in,
+    state_of,
+    team_world,
+    until_ended,
+    until_told,
+)
 from tests.behaviour.test_tasks import using
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
+from tests.bounds import LONG
 from tests.protocol.connect import Cell, Person, each_cell, each_near_cell
 from tests.protocol.task_client import asked
 
@@ -88,7 +101,7 @@ async def test_a_prompt_two_levels_down_is_opened_by_a_link_and_answered_in_the_
             await answered_in_console(connected, person, Choice.ALLOW_ONCE)
         (asked_for,) = [prompt.id for prompt in await connected.store.prompts()]
         if cell.era == "2025-11-25":
-            with anyio.fail_after(15):
+            with anyio.fail_after(LONG):
                 await person.told_complete.wait()
             assert person.completed == [asked_for]
     assert (state_of(ended.result), refused_in(ended.result)) == ("completed", [])
@@ -121,8 +134,10 @@ async def test_a_link_that_nobody_opens_leaves_the_prompt_to_every_other_way(
     cell: Cell, action: Literal["decline", "cancel"], tmp_path: Path
 ) -> None:
     world, person = make_world(tmp_path, settings=LINKS_FIRST), OpensLinks(action)
-    async with asking(world, cell, person, timing=Timing(patience=0.5)) as connected:
-        waiting = await bounded(connected.call("write", filePath="a.txt", content="x"))
+    timing = Timing()
+    async with asking(world, cell, person, timing=timing) as connected:
+        with leaving_soon(timing):
+            waiting = await until_told(connected, "write", filePath="a.txt", content="x")
         (prompt,) = await connected.open_prompts()
         assert f"(a person answers with {CONSOLE}/prompts/{prompt.id} in a browser" in text_of(waiting)
         await answer_all(connected.store, [prompt], Choice.ALLOW_ONCE)
@@ -134,13 +149,17 @@ async def test_a_link_that_nobody_opens_leaves_the_prompt_to_every_other_way(
 async def test_a_link_that_was_opened_is_not_put_again_by_whoever_waits(tmp_path: Path) -> None:
     world, person = team_world(tmp_path, settings=LINKS_FIRST), OpensLinks()
     cell = Cell(transport="memory", era="2026-07-28")  # before then such a call stays until the answer
-    async with asking(world, cell, person, timing=Timing(patience=0.2)) as connected:
-        waiting = await bounded(connected.call("task", **errand("lead", background=True)))
+    timing, looks = Timing(), 0
+    async with asking(world, cell, person, timing=timing) as connected:
+        begun = await bounded(connected.call("task", **errand("lead", background=True)))
         await connected.open_prompts()
-        task_id = content_of(waiting)["task_id"]
-        for _ in range(3):
-            told = await bounded(connected.call("task_status", task_id=task_id, wait_seconds=20))
-            assert state_of(told) in ("waiting", "running")
+        task_id = content_of(begun)["task_id"]
+        with leaving_soon(timing):
+            while looks < 2:
+                before = len(person.links)
+                told = await bounded(connected.call("task_status", task_id=task_id, wait_seconds=20))
+                assert state_of(told) in ("waiting", "running")
+                looks += before  # those before it was put show nothing
         assert len(person.links) == 1
         await answer_all(connected.store, await connected.open_prompts(), Choice.ALLOW_ONCE)
         assert state_of(await bounded(until_ended(connected, task_id))) == "completed"

@@ -79,7 +79,7 @@ async def told(world: World, connected: Connected, everything: Everything) -> Ma
     (prompt,) = await connected.open_prompts()
     await everything.look_around(connected)
     for tool, arguments in (("session_info", {}), ("task_status", {}), ("write", {"filePath": "own.txt", "content": "x"})):
-        everything.keep(await bounded(connected.call(tool, **arguments)))
+        everything.keep(await until_told(connected, tool, **arguments))
     await answer_all(connected.store, [prompt], Choice.ALLOW_ONCE)
     await everything.look_around(connected)
     for session in await connected.store.sessions(LOCAL.key):

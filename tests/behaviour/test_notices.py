@@ -14,7 +14,7 @@ from mcp_server.app import running
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice
 from mcp_server.settings.values import Flags
-from tests.behaviour.stories import NEAR, answer_all, bounded, team_world
+from tests.behaviour.stories import NEAR, answer_all, bounded, team_world, until_told
 from tests.behaviour.world import World, connect, make_world, text_of
 from tests.gateway.notices.desk import desk
 from tests.gateway.notices.receiver import STALL, Receiver, receiving
@@ -38,7 +38,7 @@ def hooked(folder: Path, receiver: Receiver, *, team: bool = False) -> World:
 @each_cell
 async def test_a_prompt_and_its_end_are_told_signed_whatever_the_client(cell: Cell, tmp_path: Path) -> None:
     async with receiving() as receiver, connect(hooked(tmp_path, receiver), cell, timing=Timing(patience=0.5)) as connected:
-        await bounded(connected.call("write", filePath="a.txt", content="the whole content"))
+        await until_told(connected, "write", filePath="a.txt", content="the whole content")
         (prompt,) = await connected.open_prompts()
         first, *_ = await receiver.hears_of(f"{prompt.id}_opened")
         await answer_all(connected.store, (prompt,), Choice.DENY)
@@ -52,7 +52,7 @@ async def test_a_prompt_and_its_end_are_told_signed_whatever_the_client(cell: Ce
 
 async def test_a_subagents_prompt_names_its_path(tmp_path: Path) -> None:
     async with receiving() as receiver, connect(hooked(tmp_path, receiver, team=True), NEAR) as connected:
-        await bounded(connected.call("task", description="a job", prompt="do it", subagent_type="lead"))
+        await until_told(connected, "task", description="a job", prompt="do it", subagent_type="lead")
         await connected.open_prompts()
         first, *_ = await receiver.gets(1)
     assert first.said["data"]["agents"] == ["build", "lead", "writer"]
@@ -67,7 +67,7 @@ async def test_of_two_servers_on_one_store_the_one_that_asks_tells_and_tells_onc
                     running(workspace=world.workspace, places=world.places, flags=Flags(), environment=os.environ)
                 )
             connected = await both.enter_async_context(connect(world, NEAR, timing=Timing(patience=0.5)))
-            await bounded(connected.call("write", filePath="a.txt", content="x"))
+            await until_told(connected, "write", filePath="a.txt", content="x")
             (prompt,) = await connected.open_prompts()
             await receiver.hears_of(f"{prompt.id}_opened")
             await answer_all(connected.store, (prompt,), Choice.DENY)
@@ -87,7 +87,7 @@ async def test_a_receiver_that_stalls_holds_no_call_up(tmp_path: Path) -> None:
 async def test_what_ends_with_its_connection_is_told_before_the_server_goes(tmp_path: Path) -> None:
     async with receiving() as receiver:
         async with connect(hooked(tmp_path, receiver), NEAR, timing=Timing(patience=0.5)) as connected:
-            await bounded(connected.call("write", filePath="a.txt", content="x"))
+            await until_told(connected, "write", filePath="a.txt", content="x")
             (prompt,) = await connected.open_prompts()
             await receiver.hears_of(f"{prompt.id}_opened")
         (closed,) = [one for one in await receiver.hears_of(f"{prompt.id}_closed") if one.id.endswith("_closed")]
@@ -100,7 +100,7 @@ async def test_the_desktop_shows_a_prompt_and_takes_it_back(tmp_path: Path, monk
         async with desk(Path(folder)) as there:
             monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", there.address)
             async with connect(world, NEAR, timing=Timing(patience=0.5)) as connected:
-                await bounded(connected.call("write", filePath="a.txt", content="x"))
+                await until_told(connected, "write", filePath="a.txt", content="x")
                 (prompt,) = await connected.open_prompts()
                 (shown,) = await there.shows(1)
                 assert shown.body == f"edit a.txt\nAnswer by: remit approvals show {prompt.id}"
@@ -112,6 +112,6 @@ async def test_a_desktop_that_shows_nothing_harms_no_call(tmp_path: Path, monkey
     world = make_world(tmp_path, settings={"channels": ["terminal", "desktop"]})
     monkeypatch.setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere/bus")
     async with connect(world, NEAR, timing=Timing(patience=0.5)) as connected:
-        waiting = await bounded(connected.call("write", filePath="a.txt", content="x"))
+        waiting = await until_told(connected, "write", filePath="a.txt", content="x")
         (prompt,) = await connected.open_prompts()
         assert f"remit approvals approve {prompt.id}" in text_of(waiting)

@@ -9,6 +9,7 @@ from mcp_server.store.console_address import console_open
 from tests.behaviour.stories import NEAR, errand, state_of, team_world
 from tests.behaviour.test_links import LINKS_FIRST, OpensLinks
 from tests.behaviour.world import connect
+from tests.bounds import LONG
 from tests.browser.test_answering import TITLE, Later, only_card
 from tests.browser.windows import Windows
 from tests.gateway.browsing import site
@@ -22,7 +23,7 @@ async def test_a_link_leads_to_the_sign_in_and_from_there_to_its_prompt_and_the_
                 ended = Later(connected.call("task", **errand("lead")))
                 async with anyio.create_task_group() as group:
                     group.start_soon(ended)
-                    with anyio.fail_after(15):
+                    with anyio.fail_after(LONG):
                         await person.was_asked.wait()
                     page = await windows.blank()
                     await page.goto(person.links[0].url)

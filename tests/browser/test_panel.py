@@ -145,7 +145,11 @@ async def test_a_result_that_asks_nobody_leaves_no_panel_behind(windows: Windows
     async with hosting(team_world(tmp_path), NEAR, windows) as host:
         await host.call("read", filePath="src/a.py")
         await expect(host.app.locator("body")).to_have_class("panel gone")
-        assert await host.said("ui/notifications/request-teardown") == [{}]
+
+        async def said() -> bool:
+            return await host.said("ui/notifications/request-teardown") == [{}]
+
+        await until(said)
 
 
 async def test_after_the_last_answer_the_person_may_tell_the_model_to_go_on(windows: Windows, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from mcp_server.protocol.http import listen
-from tests.gateway.authorization import Issuer
+from tests.gateway.authorization import Issuer, lent_key
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,8 +155,8 @@ async def running_app(app: Starlette, port: int = 0) -> AsyncGenerator[str]:
 @asynccontextmanager
 async def authorizing() -> AsyncGenerator[Authorizing]:
     """One on a free port of loopback."""
-    server = Authorizing(url="")
-    with listen("127.0.0.1", 0) as sock:
+    with listen("127.0.0.1", 0) as sock, lent_key() as key:
+        server = Authorizing(url="", keys=[key])
         server.url = f"http://127.0.0.1:{sock.getsockname()[1]}"
         config = uvicorn.Config(server.app(), log_config=None, access_log=False, ws="none", lifespan="off", timeout_graceful_shutdown=1)
         running = uvicorn.Server(config)

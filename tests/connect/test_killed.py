@@ -20,13 +20,24 @@ from tests.behaviour.world import make_world, text_of
 from tests.bounds import LONG
 from tests.connect.bridging import Desk, desk_client
 from tests.gateway.inside import key_in
+from tests.ports import held_port
 
 ONCE = "echo once >> {name}; while [ ! -e go ]; do sleep 0.05; done"
 
 
 async def killed(served: Gated) -> None:
+    """Until it is gone: what was started for it stands in its place, and may end before it."""
     served.process.kill()
     await served.process.wait()
+
+    async def gone() -> bool:
+        try:
+            await (await anyio.connect_tcp("127.0.0.1", urlsplit(served.url).port or 0)).aclose()
+        except OSError:
+            return True
+        return False
+
+    await until(gone)
 
 
 async def signs_in(desk: Desk, member: Member) -> None:
@@ -36,7 +47,7 @@ async def signs_in(desk: Desk, member: Member) -> None:
         return bool(desk.pages)
 
     await until(told)
-    async with httpx2.AsyncClient() as browser:
+    async with httpx2.AsyncClient(timeout=LONG) as browser:
         assert (await browser.get(await walked(desk.pages[0], member))).status_code == 200
 
 
@@ -64,9 +75,11 @@ async def test_a_gateway_that_is_killed_between_two_calls_and_within_one_is_foun
     await store.close()
     async with signing_in() as server:
         trusted = {"issuers": [{"issuer": server.url}]}
-        with anyio.fail_after(4 * LONG):
-            async with gated(world, trusted) as served, two_bridges(tmp_path, served.url, server.member("ada"), key) as clients:
-                port = urlsplit(served.url).port
+        with held_port() as port, anyio.fail_after(4 * LONG):
+            async with (
+                gated(world, trusted, port=port) as served,
+                two_bridges(tmp_path, served.url, server.member("ada"), key) as clients,
+            ):
                 for client in clients.values():
                     await reads(client)
                 await killed(served)

@@ -130,7 +130,7 @@ async def test_an_answer_with_another_state_is_refused_and_gives_no_token(tmp_pa
             issuer.replaced_state = ""
             page = re.search(r"open this page: (\S+)", (tmp_path / "out.err").read_text())
             assert page is not None
-            async with httpx2.AsyncClient(follow_redirects=True) as browser:
+            async with httpx2.AsyncClient(follow_redirects=True, timeout=LONG) as browser:
                 assert (await browser.get(page[1])).status_code == 200
             with anyio.fail_after(LONG):
                 assert await bridge.wait() == 0

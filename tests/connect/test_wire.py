@@ -13,11 +13,11 @@ from starlette.responses import JSONResponse, RedirectResponse, Response, Stream
 from starlette.routing import Route
 
 from mcp_server.connect.keys import Key
-from mcp_server.connect.reaching import Server
+from mcp_server.connect.reaching import PAUSES, Server
 from mcp_server.connect.relay import Relay
-from mcp_server.protocol.http import listen
 from tests.bounds import LONG
 from tests.connect.authorizing import running_app
+from tests.ports import held_port
 
 KEY = "key-of-a-machine"
 HANDSHAKE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "host", "version": "1"}}
@@ -73,9 +73,9 @@ class Host:
         self._lines.close()
 
     @asynccontextmanager
-    async def at(self, url: str) -> AsyncGenerator[None]:
+    async def at(self, url: str, pauses: tuple[float, ...] = PAUSES) -> AsyncGenerator[None]:
         """With a bridge to that address, until the host's input ends."""
-        server = Server(url, Key(KEY))
+        server = Server(url, Key(KEY), pauses)
         with anyio.fail_after(2 * LONG):
             async with anyio.create_task_group() as group:
                 group.start_soon(Relay(server, self._heard.send, self.said.append).run, self._coming)
@@ -301,19 +301,25 @@ async def test_a_call_whose_connection_breaks_is_answered_with_an_error_and_neve
     assert server.methods().count("tools/call") == 1
 
 
-async def test_a_server_that_is_not_there_is_said_to_be_and_found_again_once_it_is() -> None:
+async def test_a_server_that_is_not_there_is_said_to_be() -> None:
+    host = Host()
+    with held_port() as port:
+        async with host.at(f"http://127.0.0.1:{port}/mcp", pauses=(0.01, 0.01)):
+            await host.send({"id": 1, "method": "tools/list", "params": {"_meta": META}})
+            assert "cannot be reached" in (await host.hears())["error"]["message"]
+
+
+async def test_a_server_that_is_not_there_yet_is_found_once_it_is() -> None:
     async def answers(_: Request, message: dict[str, Any]) -> Response:
         return result(message, ok=True)
 
-    with listen("127.0.0.1", 0) as sock:
-        port = int(sock.getsockname()[1])
     host = Host()
-    async with host.at(f"http://127.0.0.1:{port}/mcp"):
-        await host.send({"id": 1, "method": "tools/list", "params": {"_meta": META}})
-        assert "cannot be reached" in (await host.hears())["error"]["message"]
-        await host.send({"id": 2, "method": "tools/list", "params": {"_meta": META}})
-        async with running_app(Played(answers).app(), port):
-            assert await host.hears() == {"jsonrpc": "2.0", "id": 2, "result": {"ok": True}}
+    with held_port() as port:
+        async with host.at(f"http://127.0.0.1:{port}/mcp", pauses=(0.02,) * int(LONG / 0.02)):
+            await host.send({"id": 2, "method": "tools/list", "params": {"_meta": META}})
+            await anyio.wait_all_tasks_blocked()
+            async with running_app(Played(answers).app(), port):
+                assert await host.hears() == {"jsonrpc": "2.0", "id": 2, "result": {"ok": True}}
 
 
 async def test_cancelling_ends_the_connection_from_2026_on_and_sends_a_message_before() -> None:

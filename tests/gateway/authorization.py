@@ -33,7 +33,7 @@ _UNUSED: list[RSAKey] = []
 
 
 @contextmanager
-def _lent() -> Generator[RSAKey]:
+def lent_key() -> Generator[RSAKey]:
     """A key that no other issuer has meanwhile."""
     key = _UNUSED.pop() if _UNUSED else rsa("first")
     try:
@@ -112,7 +112,7 @@ class Issuer:
 @asynccontextmanager
 async def issuing() -> AsyncGenerator[Issuer]:
     """An issuer on a free port of loopback."""
-    with listen("127.0.0.1", 0) as sock, _lent() as key:
+    with listen("127.0.0.1", 0) as sock, lent_key() as key:
         issuer = Issuer(url=f"http://127.0.0.1:{sock.getsockname()[1]}", keys=[key])
         running = uvicorn.Server(
             uvicorn.Config(issuer.app(), log_config=None, access_log=False, ws="none", lifespan="off", timeout_graceful_shutdown=1)

@@ -7,6 +7,7 @@ import pytest
 
 from mcp_server.gateway.access import LINK_SECONDS, SILENT_SECONDS, Access
 from mcp_server.records import Choice, PromptState
+from tests.bounds import LONG
 from tests.cli.kept import Kept
 from tests.gateway.browsing import site
 from tests.gateway.conftest import put
@@ -145,7 +146,7 @@ def test_a_flood_of_links_is_bounded_and_the_newest_still_opens() -> None:
 
 
 async def test_no_name_but_loopback_is_listened_on(kept: Kept) -> None:
-    async with site(kept.folder) as served, httpx2.AsyncClient(trust_env=False) as client:
+    async with site(kept.folder) as served, httpx2.AsyncClient(trust_env=False, timeout=LONG) as client:
         assert (await client.get(f"http://127.0.0.1:{served.port}/")).status_code == 404
         with pytest.raises(httpx2.ConnectError):
             await client.get(f"http://127.0.0.2:{served.port}/")

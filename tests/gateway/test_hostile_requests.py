@@ -246,13 +246,13 @@ async def served(app: ASGIApp) -> AsyncGenerator[str]:
 
 async def test_who_comes_by_no_proxy_is_not_served_and_what_they_say_of_themselves_is_not_believed() -> None:
     lies = {"x-forwarded-for": "203.0.113.9", "x-forwarded-proto": "https"}
-    async with served(behind(_tells, ["127.0.0.2/32"])) as origin, httpx2.AsyncClient(headers=lies) as direct:
+    async with served(behind(_tells, ["127.0.0.2/32"])) as origin, httpx2.AsyncClient(headers=lies, timeout=LONG) as direct:
         refused = await direct.get(f"{origin}/mcp")
         assert (refused.status_code, refused.text) == (403, REFUSED)
         proxy = httpx2.AsyncHTTPTransport(local_address="127.0.0.2")
-        async with httpx2.AsyncClient(transport=proxy, headers=lies) as passed_on:
+        async with httpx2.AsyncClient(transport=proxy, headers=lies, timeout=LONG) as passed_on:
             assert (await passed_on.get(f"{origin}/mcp")).json() == {"client": "203.0.113.9", "scheme": "https"}
-    async with served(behind(_tells, [])) as origin, httpx2.AsyncClient(headers=lies) as direct:
+    async with served(behind(_tells, [])) as origin, httpx2.AsyncClient(headers=lies, timeout=LONG) as direct:
         assert (await direct.get(f"{origin}/mcp")).json() == {"client": "127.0.0.1", "scheme": "http"}
 
 
@@ -265,7 +265,7 @@ async def test_a_gateway_shows_a_certificate_of_its_own_and_speaks_to_nobody_in_
         async with httpx2.AsyncClient(verify=trusting, timeout=LONG) as wire:
             speaker = await Speaker(wire=wire, url=url, token=issuer.token(secured.url), era="2026-07-28").opened()
             assert "A sample." in str(await speaker.calls("read", filePath="README.md"))
-        async with httpx2.AsyncClient() as wire:
+        async with httpx2.AsyncClient(timeout=LONG) as wire:
             with pytest.raises(httpx2.HTTPError):
                 await wire.get(url)
             with pytest.raises(httpx2.HTTPError):

@@ -24,6 +24,7 @@ from mcp_server.telemetry.base import LimitTold, Silent
 from tests.behaviour.gated import visiting
 from tests.behaviour.stories import agent, calls, content_of, errand, says, send, state_of, until
 from tests.behaviour.world import make_world, text_of
+from tests.bounds import LONG
 from tests.gateway.authorization import issuing
 from tests.gateway.inside import Inside, inside
 from tests.gateway.speaking import Speaker
@@ -134,7 +135,7 @@ async def test_who_asks_too_often_is_told_when_to_ask_again_by_whatever_client(t
     ear = Told()
     async with issuing() as issuer:
         gateway = {"issuers": [{"issuer": issuer.url}], **everyone(requests_per_minute=12)}
-        async with inside(make_world(tmp_path / "world"), gateway, telemetry=ear) as served, httpx2.AsyncClient() as wire:
+        async with inside(make_world(tmp_path / "world"), gateway, telemetry=ear) as served, httpx2.AsyncClient(timeout=LONG) as wire:
             async with visiting(served.url, issuer.token(served.url, sub="alice"), era) as alice:
                 said = await until_turned_away(alice, 12)
             assert "limit of 12 requests a minute for each person (`requests_per_minute`). Nothing was done; ask again in" in said
@@ -151,7 +152,7 @@ async def test_who_asks_too_often_is_told_when_to_ask_again_by_whatever_client(t
 
 async def test_a_team_shares_its_requests_and_nobody_else_does(tmp_path: Path) -> None:
     together = machines("nightly", "weekly", together={"requests_per_minute": 4})
-    async with limited(tmp_path, **together) as served, httpx2.AsyncClient() as wire:
+    async with limited(tmp_path, **together) as served, httpx2.AsyncClient(timeout=LONG) as wire:
         one, two, three = [
             Speaker(wire=wire, url=served.url, token=await served.key(name), era=ERA) for name in ("nightly", "weekly", "yearly")
         ]
@@ -164,7 +165,7 @@ async def test_a_team_shares_its_requests_and_nobody_else_does(tmp_path: Path) -
 
 
 async def test_what_only_ends_something_is_never_turned_away(tmp_path: Path) -> None:
-    async with limited(tmp_path, **everyone(requests_per_minute=2)) as served, httpx2.AsyncClient() as wire:
+    async with limited(tmp_path, **everyone(requests_per_minute=2)) as served, httpx2.AsyncClient(timeout=LONG) as wire:
         speaker = Speaker(wire=wire, url=served.url, token=await served.key(), era="2025-11-25")
         await speaker.opened()
         assert [(await speaker.posted("ping")).status_code for _ in range(2)] == [200, 429]

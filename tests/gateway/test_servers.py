@@ -18,6 +18,7 @@ from mcp_server.protocol.upstream.vault import Vault
 from mcp_server.store.protocol import Store
 from mcp_server.tools.web.wires import Wires
 from tests.behaviour.world import make_world
+from tests.bounds import LONG
 from tests.gateway.authorization import issuing
 from tests.gateway.browsing import words_of
 from tests.gateway.inside import inside
@@ -33,7 +34,7 @@ ALLOWED: dict[str, Any] = {"permission": {"notes__*": "allow"}}
 @pytest.mark.parametrize("era", ERAS)
 async def test_two_people_of_one_server_are_known_to_it_by_two_sign_ins_and_without_one_nothing_is_sent(era: Era, tmp_path: Path) -> None:
     notes = Scripted()
-    async with guarded(notes.server()) as server, issuing() as issuer, httpx2.AsyncClient() as wire:
+    async with guarded(notes.server()) as server, issuing() as issuer, httpx2.AsyncClient(timeout=LONG) as wire:
         managed: dict[str, Any] = {"mcpServers": {"notes": {"url": server.url, "oauth": {}}}, **ALLOWED}
         world = make_world(tmp_path)
         async with inside(world, {"issuers": [{"issuer": issuer.url}], "console": {"client_id": "remit"}}, **managed) as gateway:
@@ -63,7 +64,7 @@ async def test_a_callers_token_is_exchanged_at_the_issuer_and_goes_to_no_server(
     notes, secret = Scripted(), tmp_path / "secret"
     secret.write_text("s3cret")
     secret.chmod(0o600)
-    async with guarded(notes.server()) as server, issuing() as issuer, httpx2.AsyncClient() as wire:
+    async with guarded(notes.server()) as server, issuing() as issuer, httpx2.AsyncClient(timeout=LONG) as wire:
         exchange = {"token_endpoint": f"{server.issuer.url}/exchange", "client_id": "remit", "client_secret_file": str(secret)}
         managed: dict[str, Any] = {"mcpServers": {"notes": {"url": server.url, "exchange": exchange}}, **ALLOWED}
         async with inside(make_world(tmp_path / "team"), {"issuers": [{"issuer": issuer.url}]}, **managed) as gateway:

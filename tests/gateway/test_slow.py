@@ -9,6 +9,7 @@ from starlette.responses import PlainTextResponse
 
 from mcp_server.gateway.patience import patient
 from mcp_server.protocol.http import listen
+from tests.bounds import LONG
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ async def port() -> AsyncGenerator[int]:
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\nhost: x\r\n"], ids=["nothing", "half a head"])
 async def test_a_head_that_never_ends_is_hung_up_on(port: int, said: bytes) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(LONG):
         async with await anyio.connect_tcp("127.0.0.1", port) as stream:
             if said:
                 await stream.send(said)
@@ -41,7 +42,7 @@ async def test_a_head_that_never_ends_is_hung_up_on(port: int, said: bytes) -> N
 
 
 async def test_a_head_that_never_ends_is_hung_up_on_after_an_answer_too(port: int) -> None:
-    with anyio.fail_after(60):
+    with anyio.fail_after(LONG):
         async with await anyio.connect_tcp("127.0.0.1", port) as stream:
             for _ in range(2):
                 await stream.send(b"GET / HTTP/1.1\r\nhost: x\r\n\r\n")

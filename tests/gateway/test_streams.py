@@ -66,7 +66,7 @@ async def ends_when(speaker: Speaker, what: str, gateway: Inside, issuer: Issuer
 @pytest.mark.parametrize("what", ["ends", "is revoked at its issuer", "is a key that is revoked"])
 async def test_a_stream_ends_when_its_token(gateway: Inside, issuer: Issuer, era: Era, what: str) -> None:
     token = await gateway.key() if "key" in what else opaque(issuer, gateway.url, "old", LIVES)
-    async with httpx2.AsyncClient() as wire:
+    async with httpx2.AsyncClient(timeout=LONG) as wire:
         speaker = await Speaker(wire=wire, url=gateway.url, token=token, era=era).opened()
         await ends_when(speaker, what, gateway, issuer)
         refused = await speaker.posted("tools/list")
@@ -86,7 +86,7 @@ async def test_a_stream_ends_when_its_token(gateway: Inside, issuer: Issuer, era
 async def test_a_stream_ends_when_its_caller_is_not_received_there_any_more(
     gateway: Inside, issuer: Issuer, era: Era, taken: dict[str, Any]
 ) -> None:
-    async with httpx2.AsyncClient() as wire:
+    async with httpx2.AsyncClient(timeout=LONG) as wire:
         speaker = await Speaker(wire=wire, url=gateway.url, token=opaque(issuer, gateway.url, "old", LIVES), era=era).opened()
         async with speaker.stream() as stream:
             assert stream.status_code == 200
@@ -102,7 +102,7 @@ async def test_a_stream_ends_when_its_caller_is_not_received_there_any_more(
 
 @each_era
 async def test_a_stream_stays_open_as_long_as_its_token_counts(gateway: Inside, issuer: Issuer, era: Era) -> None:
-    async with httpx2.AsyncClient() as wire:
+    async with httpx2.AsyncClient(timeout=LONG) as wire:
         speaker = await Speaker(wire=wire, url=gateway.url, token=opaque(issuer, gateway.url, "old", LIVES), era=era).opened()
         with anyio.fail_after(LONG):
             async with speaker.stream() as stream, anyio.create_task_group() as group:
@@ -124,7 +124,7 @@ async def test_a_stream_stays_open_as_long_as_its_token_counts(gateway: Inside, 
 async def test_a_call_that_was_let_in_goes_on_although_its_token_has_ended(gateway: Inside, issuer: Issuer, era: Era) -> None:
     token = opaque(issuer, gateway.url, "old", LIVES)
     started, done = gateway.world.workspace / "started", gateway.world.workspace / "go"
-    async with httpx2.AsyncClient() as wire:
+    async with httpx2.AsyncClient(timeout=LONG) as wire:
         speaker = await Speaker(wire=wire, url=gateway.url, token=token, era=era).opened()
         said: list[dict[str, Any]] = []
 

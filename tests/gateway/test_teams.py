@@ -17,6 +17,7 @@ from mcp_server.settings.values import Flags
 from mcp_server.store.ids import mint
 from tests.behaviour.gated import manage, visiting
 from tests.behaviour.world import make_world, text_of
+from tests.bounds import LONG
 from tests.gateway.authorization import Issuer, issuing
 from tests.gateway.inside import Inside, inside
 from tests.gateway.speaking import Speaker
@@ -107,7 +108,7 @@ async def test_the_address_selects_workspace_and_agent_where_both_are_given(tmp_
 )
 async def test_an_address_that_is_not_there_and_one_that_is_not_given_are_one_answer(tmp_path: Path, below: str) -> None:
     policy = {"everyone": {"workspaces": ["default"], "agents": []}}
-    async with governed(tmp_path, policy) as (served, issuer), httpx2.AsyncClient() as wire:
+    async with governed(tmp_path, policy) as (served, issuer), httpx2.AsyncClient(timeout=LONG) as wire:
         body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         headers = {"authorization": f"Bearer {token_of(served, issuer)}", "accept": "application/json, text/event-stream"}
         answer = await wire.post(f"{served.url}{below}", json=body, headers=headers)
@@ -116,7 +117,7 @@ async def test_an_address_that_is_not_there_and_one_that_is_not_given_are_one_an
 
 
 async def test_a_connection_does_not_move_to_another_address(tmp_path: Path) -> None:
-    async with governed(tmp_path, {}) as (served, issuer), httpx2.AsyncClient() as wire:
+    async with governed(tmp_path, {}) as (served, issuer), httpx2.AsyncClient(timeout=LONG) as wire:
         headers = {"authorization": f"Bearer {token_of(served, issuer)}", "accept": "application/json, text/event-stream"}
         hello: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
         opened = await wire.post(served.url, json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}, headers=headers)
@@ -130,7 +131,7 @@ async def test_a_connection_does_not_move_to_another_address(tmp_path: Path) -> 
 
 
 async def test_a_task_is_found_at_the_address_alone_at_which_it_was_begun(tmp_path: Path) -> None:
-    async with governed(tmp_path, {}) as (served, issuer), httpx2.AsyncClient() as wire:
+    async with governed(tmp_path, {}) as (served, issuer), httpx2.AsyncClient(timeout=LONG) as wire:
         mine = token_of(served, issuer)
         knows: dict[str, Any] = {"extensions": {TASKS: {}}}
         at = {
@@ -147,7 +148,7 @@ async def test_a_task_is_found_at_the_address_alone_at_which_it_was_begun(tmp_pa
 
 
 async def test_who_is_no_member_is_told_so_and_served_nothing(tmp_path: Path) -> None:
-    async with governed(tmp_path, {"roles": {"member": PAYMENTS}}) as (served, issuer), httpx2.AsyncClient() as wire:
+    async with governed(tmp_path, {"roles": {"member": PAYMENTS}}) as (served, issuer), httpx2.AsyncClient(timeout=LONG) as wire:
         headers = {"authorization": f"Bearer {token_of(served, issuer, groups='ops')}", "accept": "application/json, text/event-stream"}
         answer = await wire.post(served.url, json={"jsonrpc": "2.0", "id": 1, "method": "ping"}, headers=headers)
         assert (answer.status_code, "not among those who may use" in answer.text) == (403, True)

@@ -109,7 +109,7 @@ async def test_over_http_a_signal_ends_it_in_order_with_a_call_under_way(number:
             while b"/mcp\n" not in heard:
                 heard += await process.stderr.receive()
             url = heard.decode().split("ready: ")[1].split()[0]
-            async with httpx2.AsyncClient(headers=ACCEPTED) as http:
+            async with httpx2.AsyncClient(headers=ACCEPTED, timeout=LONG) as http:
                 session = (await http.post(url, json=INITIALIZE)).headers["mcp-session-id"]
                 # Its answer is a stream, which begins as the call does.
                 async with http.stream("POST", url, json=NEVER, headers={"mcp-session-id": session}):
@@ -165,14 +165,14 @@ async def test_web_pages_are_turned_away(era: str, headers: dict[str, str], stat
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}}
         extra = {"mcp-protocol-version": era, "mcp-method": "tools/list"}
     with anyio.fail_after(LONG):
-        async with scripted_front(tools()) as front, served_http(scripted_server(front)) as url, httpx2.AsyncClient() as http:
+        async with scripted_front(tools()) as front, served_http(scripted_server(front)) as url, httpx2.AsyncClient(timeout=LONG) as http:
             response = await http.post(url, content=json.dumps(body), headers={**ACCEPTED, **extra, **headers})
     assert response.status_code == status, response.text
 
 
 async def test_a_flood_is_refused() -> None:
     with anyio.fail_after(LONG):
-        async with scripted_front(tools()) as front, served_http(scripted_server(front)) as url, httpx2.AsyncClient() as http:
+        async with scripted_front(tools()) as front, served_http(scripted_server(front)) as url, httpx2.AsyncClient(timeout=LONG) as http:
             response = await http.post(url, content=b" " * (4 * 1024 * 1024 + 1), headers={"content-type": "application/json"})
     assert response.status_code == 413
 

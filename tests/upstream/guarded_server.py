@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcp_server.protocol.sign_in.given import Returned
 from mcp_server.settings.upstream import UpstreamOauth
+from tests.bounds import LONG
 from tests.connect.authorizing import Authorizing, authorizing, running_app
 
 ANYBODY = TransportSecuritySettings(enable_dns_rebinding_protection=False)
@@ -101,7 +102,7 @@ class Browser:
 
     async def show(self, page: str) -> None:
         self.shown.append(page)
-        async with httpx2.AsyncClient(follow_redirects=False) as client:
+        async with httpx2.AsyncClient(follow_redirects=False, timeout=LONG) as client:
             self.back = (await client.get(page)).headers["location"]
 
     @property

@@ -14,6 +14,7 @@ from mcp_server.settings.upstream import Upstream
 from mcp_server.tools.foreign import Whose
 from tests.behaviour.stories import NEAR, bounded, until
 from tests.behaviour.world import World, connect, make_world, text_of
+from tests.ports import held_port
 from tests.protocol.connect import served_http
 from tests.upstream.scripted import Scripted, told
 
@@ -63,11 +64,10 @@ async def test_a_server_at_an_address_is_called_with_its_headers(tmp_path: Path,
 
 async def test_a_server_that_cannot_be_connected_to_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEIR_TOKEN", "of-chance-drawn")
-    async with playing(Scripted()) as url:
-        pass
-    async with connect(world_at(tmp_path, url), NEAR) as connected:
-        await bounded(connected.client.list_tools())
-        info = text_of(await bounded(connected.call("session_info")))
+    with held_port() as port:
+        async with connect(world_at(tmp_path, f"http://127.0.0.1:{port}/mcp"), NEAR) as connected:
+            await bounded(connected.client.list_tools())
+            info = text_of(await bounded(connected.call("session_info")))
     assert "MCP server play: it cannot be connected to" in info
 
 

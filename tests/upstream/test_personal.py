@@ -15,6 +15,7 @@ from mcp_server.protocol.upstream.personal import Bearer, NotSignedIn, Personal
 from mcp_server.protocol.upstream.vault import Holder, Vault
 from mcp_server.store.sqlite import open_store
 from mcp_server.tools.web.wires import Wires
+from tests.bounds import LONG
 from tests.upstream.guarded_server import Browser, Guarded, guarded
 
 
@@ -32,7 +33,7 @@ class Desk:
         return Personal(self.vault, lambda: who or As(), way)
 
     async def sent(self, holder: Holder) -> int:
-        async with httpx2.AsyncClient(auth=Bearer(self.personal(), holder)) as client:
+        async with httpx2.AsyncClient(auth=Bearer(self.personal(), holder), timeout=LONG) as client:
             return (await client.post(self.server.url, json={})).status_code
 
 

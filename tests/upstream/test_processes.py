@@ -106,7 +106,7 @@ async def test_a_server_ends_with_its_connection_and_takes_along_what_it_left_be
     async with connect(world, NEAR) as connected:
         pids = await forked(connected)
         assert all(map(runs, pids))
-    assert await gone(*pids)
+    await bounded(until(lambda: gone(*pids)))
 
 
 async def test_a_server_that_dies_at_work_is_told_of_with_its_last_words_and_the_call_is_not_made_again(tmp_path: Path) -> None:

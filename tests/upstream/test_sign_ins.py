@@ -17,6 +17,7 @@ from mcp_server.protocol.upstream.vault import Vault
 from mcp_server.settings.upstream import UpstreamOauth
 from mcp_server.store.sqlite import open_store
 from mcp_server.tools.web.wires import Wires
+from tests.bounds import LONG
 from tests.upstream.guarded_server import Guarded, guarded
 
 ALICE, ALICE_ELSEWHERE, BOB = (
@@ -44,7 +45,7 @@ async def signing_in(folder: Path) -> AsyncGenerator[tuple[SignIns, Guarded]]:
 
 async def agreed(page: str) -> tuple[str, Returned]:
     """What the browser brings back from the issuer's page: the state, and the rest."""
-    async with httpx2.AsyncClient(follow_redirects=False) as client:
+    async with httpx2.AsyncClient(follow_redirects=False, timeout=LONG) as client:
         back = (await client.get(page)).headers["location"]
     assert back.startswith(BACK)
     said = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}

@@ -15,6 +15,7 @@ from mcp_server.gateway.notices.desktop import Desktop
 from mcp_server.gateway.notices.on_bus import OnBus
 from mcp_server.gateway.notices.popups import ByProgram, NoPopups, Popup
 from tests.gateway.notices.desk import Desk, desk
+from tests.gateway.notices.receiver import BOUND
 from tests.gateway.notices.samples import CONSOLE, asks, noticed, opened, over
 
 NEVER = 3600.0
@@ -160,7 +161,7 @@ async def test_a_bus_that_comes_back_shows_notices_again(folder: Path) -> None:
                     environment["DBUS_SESSION_BUS_ADDRESS"] = there.address
                     await popups.show(Popup(title="two", lines=(), link=None))
                     assert [shown.title for shown in there.shown] == ["two"]
-                with anyio.fail_after(20):
+                with anyio.fail_after(BOUND):
                     while popups.alive:  # noqa: ASYNC110 - the end of a connection rings nothing here
                         await anyio.sleep(0.01)
 

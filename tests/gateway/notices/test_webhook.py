@@ -111,7 +111,7 @@ async def test_what_a_receiver_does_not_take_comes_again_the_same(answer: str) -
 
 
 async def test_a_receiver_that_says_nothing_is_left_and_asked_again() -> None:
-    async with receiving(STALL) as receiver, telling(receiver, pauses=(0.0,), seconds=0.2) as webhook:
+    async with receiving(STALL) as receiver, telling(receiver, pauses=(0.0,) * 100, seconds=0.2) as webhook:
         webhook.opened(opened())
         assert {one.id for one in await receiver.gets(2)} == {"prm_one_opened"}
 
@@ -240,7 +240,7 @@ async def test_a_secret_that_comes_late_signs_what_has_waited(tmp_path: Path) ->
     file = tmp_path / "secret"
     async with receiving() as receiver:
         with capture_logs() as logs:
-            async with telling(receiver, pauses=[0.01] * 2000, source=in_file(file)) as webhook:
+            async with telling(receiver, pauses=[0.01] * int(BOUND / 0.01), source=in_file(file)) as webhook:
                 webhook.opened(opened())
                 while not logs:  # noqa: ASYNC110 - a log rings nothing
                     await anyio.sleep(0.01)
