@@ -2,7 +2,7 @@
 # `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format check campaign conformance bench packages clients inspector typescript suite axe screenshots docs lock clean
+.PHONY: help demo test lint format check campaign conformance bench peers packages clients inspector typescript suite axe screenshots docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,6 +12,7 @@ INSPECTOR := build/inspector
 TYPESCRIPT := build/typescript
 SUITE := build/conformance
 AXE := build/axe
+PEERS := build/peers
 TESTS ?= tests
 FACTOR ?= 50
 # Most tests wait for another process, or for a person that is one: two a processor.
@@ -34,6 +35,7 @@ help:
 	@echo 'make conformance the official suite against the server, into docs/conformance.md'
 	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell, RUNS=400 servers that die and 10,000 visits, into docs/campaigns.md'
 	@echo 'make bench      what Remit costs beside its peers, into docs/benchmarks.md'
+	@echo 'make peers      the gateways that it is measured beside, each in an environment of its own, into build/'
 	@echo 'make format     put the layout of the code right'
 	@echo 'make inspector  MCP Inspector, which some tests drive, into build/'
 	@echo 'make typescript what the TypeScript client needs, into build/'
@@ -71,12 +73,14 @@ campaign: $(VENV)/.dev
 	@$(BIN)/python -m tests.crowds 10000
 	@REMIT_CAMPAIGN=$(FACTOR) $(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
-bench: $(VENV)/.dev
+bench: $(VENV)/.dev peers
 	@$(PIP) install --group bench
 	@$(BIN)/python -m benchmarks
 
 packages:
 	@.ci/packages
+
+peers: $(PEERS)/.installed
 
 clients: inspector typescript suite axe
 
@@ -141,4 +145,12 @@ $(SUITE)/.installed: $(VENV)/.dev
 $(AXE)/.installed: $(VENV)/.dev
 	@mkdir -p $(AXE)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-save --no-audit --no-fund --ignore-scripts --prefix $(AXE) 'axe-core@4.14'
+	@touch $@
+
+# Other gateways have needs of their own, which must not be Remit's.
+$(PEERS)/.installed: $(VENV)/.dev
+	@for peer in fastmcp==4.2.3 mcp-contextforge-gateway==1.0.7.post20260921; do \
+		$(BIN)/python -m venv $(PEERS)/$${peer%%==*} && \
+		$(PEERS)/$${peer%%==*}/bin/python -m pip --disable-pip-version-check --quiet install $$peer || exit 1; \
+	done
 	@touch $@

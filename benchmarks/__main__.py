@@ -8,7 +8,7 @@ import sys
 
 import structlog
 
-from benchmarks import children, console, crowds, decisions, sandbox, searching, servers, shell
+from benchmarks import children, console, crowds, decisions, load, sandbox, searching, servers, shell
 from benchmarks.report import PAGE, page, row
 
 PARTS = {
@@ -20,6 +20,7 @@ PARTS = {
     "searching": searching.figures,
     "shell": shell.figures,
     "sandbox": sandbox.figures,
+    "load": load.figures,
 }
 
 

@@ -23,6 +23,7 @@ TITLES = {
     "searching": "Searching",
     "shell": "Reading lines of shell",
     "sandbox": "The sandbox",
+    "load": "Other servers behind it",
 }
 
 HEAD = """# Benchmarks

@@ -48,13 +48,13 @@ async def _reads(made: Ground) -> list[Figure]:
         for _ in range(WARM):
             for client in clients.values():
                 await _read(client)
-        before = {name: _spent(pid) for name, pid in owners.items()}
+        before = {name: spent_by(pid) for name, pid in owners.items()}
         for _ in range(READS):
             for name, client in clients.items():
                 begun = time.perf_counter()
                 await _read(client)
                 trips[name].append(time.perf_counter() - begun)
-        spent = {name: (_spent(pid) - before[name]) / READS for name, pid in owners.items()}
+        spent = {name: (spent_by(pid) - before[name]) / READS for name, pid in owners.items()}
     trip = {name: spread(taken) for name, taken in trips.items()}
     ratio = trip["remit"].p50 / trip["bare"].p50
     how = "the same file of 40 lines by turns, from the client's request to its result"
@@ -139,6 +139,7 @@ def _parent(folder: Path) -> int:
     return int(_stat(folder)[1])
 
 
-def _spent(pid: int) -> float:
+def spent_by(pid: int) -> float:
+    """Seconds of CPU that this process has taken so far."""
     fields = _stat(Path("/proc") / str(pid))
     return (int(fields[11]) + int(fields[12])) / _TICKS
