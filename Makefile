@@ -2,7 +2,7 @@
 # `make help` lists the rest.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format check campaign conformance bench peers packages clients inspector typescript suite axe screenshots docs lock clean
+.PHONY: help demo test lint format check campaign conformance bench peers packages clients inspector typescript suite axe real fastmcp screenshots docs lock clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,6 +12,8 @@ INSPECTOR := build/inspector
 TYPESCRIPT := build/typescript
 SUITE := build/conformance
 AXE := build/axe
+REAL := build/real
+FASTMCP := build/fastmcp
 PEERS := build/peers
 TESTS ?= tests
 FACTOR ?= 50
@@ -41,7 +43,9 @@ help:
 	@echo 'make typescript what the TypeScript client needs, into build/'
 	@echo 'make suite      the official conformance suite, into build/'
 	@echo 'make axe        what looks for barriers in the pages of the console, into build/'
-	@echo 'make clients    all four'
+	@echo 'make real       MCP servers that others wrote, into build/'
+	@echo 'make fastmcp    FastMCP, in an environment of its own, into build/'
+	@echo 'make clients    all six'
 	@echo 'make screenshots pictures of the pages of the console, into docs/images'
 	@echo 'make docs       the documents as a site, into build/docs/site'
 	@echo 'make lock       take the newest versions that pyproject.toml allows into $(CONSTRAINTS)'
@@ -82,7 +86,7 @@ packages:
 
 peers: $(PEERS)/.installed
 
-clients: inspector typescript suite axe
+clients: inspector typescript suite axe real fastmcp
 
 inspector: $(INSPECTOR)/.installed
 
@@ -91,6 +95,10 @@ typescript: $(TYPESCRIPT)/.installed
 suite: $(SUITE)/.installed
 
 axe: $(AXE)/.installed
+
+real: $(REAL)/.installed
+
+fastmcp: $(FASTMCP)/.installed
 
 screenshots: $(VENV)/.dev
 	@.ci/packages
@@ -147,10 +155,20 @@ $(AXE)/.installed: $(VENV)/.dev
 	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-save --no-audit --no-fund --ignore-scripts --prefix $(AXE) 'axe-core@4.14'
 	@touch $@
 
-# Other gateways have needs of their own, which must not be Remit's.
-$(PEERS)/.installed: $(VENV)/.dev
-	@for peer in fastmcp==4.2.3 mcp-contextforge-gateway==1.0.7.post20260921; do \
-		$(BIN)/python -m venv $(PEERS)/$${peer%%==*} && \
-		$(PEERS)/$${peer%%==*}/bin/python -m pip --disable-pip-version-check --quiet install $$peer || exit 1; \
-	done
+$(REAL)/.installed: $(VENV)/.dev
+	@mkdir -p $(REAL)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" npm install --silent --no-save --no-audit --no-fund --ignore-scripts --prefix $(REAL) \
+		'@modelcontextprotocol/server-everything@2026.8.31' '@modelcontextprotocol/server-filesystem@2026.8.31' \
+		'@modelcontextprotocol/server-memory@2026.8.31'
+	@touch $@
+
+# What these need must not be what Remit gets.
+$(FASTMCP)/.installed: $(VENV)/.dev
+	@$(BIN)/python -m venv $(FASTMCP)
+	@$(FASTMCP)/bin/python -m pip --disable-pip-version-check --quiet install 'fastmcp==4.2.3'
+	@touch $@
+
+$(PEERS)/.installed: $(VENV)/.dev $(FASTMCP)/.installed
+	@$(BIN)/python -m venv $(PEERS)/contextforge
+	@$(PEERS)/contextforge/bin/python -m pip --disable-pip-version-check --quiet install 'mcp-contextforge-gateway==1.0.7.post20260921'
 	@touch $@

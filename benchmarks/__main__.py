@@ -4,7 +4,9 @@ With names of parts (`decisions servers children`) only those are measured, and 
 """
 
 import logging
+import signal
 import sys
+from types import FrameType
 
 import structlog
 
@@ -26,6 +28,7 @@ PARTS = {
 
 def main() -> None:
     """Measure, show, write."""
+    signal.signal(signal.SIGTERM, _stop)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     wanted = [name for name in PARTS if name in sys.argv[1:]]
     found = {name: PARTS[name]() for name in wanted or PARTS}
@@ -34,6 +37,11 @@ def main() -> None:
             sys.stdout.write(row(figure) + "\n")
     if not wanted:
         PAGE.write_text(page(found), encoding="utf-8")
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    """What was started is ended all the same."""
+    sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from benchmarks.measuring import Figure, words
 from benchmarks.servers import spent_by
 
 ROOT = Path(__file__).parents[1]
-PEERS = ROOT / "build" / "peers"
+BUILD = ROOT / "build"
 """Where `make peers` puts what must not be in Remit's own environment."""
 
 FASTMCP, CONTEXTFORGE = "4.2.3", "1.0.7.post20260921"
@@ -172,12 +172,12 @@ def _targets(made: Ground, stack: ExitStack) -> list[Target]:
     _listens(ports[0])
     passing_id = start("passing", sys.executable, "-m", "benchmarks.peers.fixture", str(ports[1]), behind)
     run = ("run", behind, "--transport", "http", "--port", str(ports[2]), "--no-banner", "--log-level", "ERROR")
-    fast_id = start("fastmcp", str(PEERS / "fastmcp" / "bin" / "fastmcp"), *run)
+    fast_id = start("fastmcp", str(BUILD / "fastmcp" / "bin" / "fastmcp"), *run)
     settings = {"mcpServers": {"play": {"url": behind, "shareable": True}}, "permission": RULES}
     (made.folder / "config" / "settings.yaml").write_text(json.dumps(settings))
     serve = ("serve", "--http", f"127.0.0.1:{ports[3]}", "--workspace", str(made.workspace), "--log-level", "error")
     own_id = start("remit", sys.executable, "-m", "mcp_server", *serve)
-    gateway = str(PEERS / "mcp-contextforge-gateway" / "bin" / "mcpgateway")
+    gateway = str(BUILD / "peers" / "contextforge" / "bin" / "mcpgateway")
     forge_id = start("contextforge", gateway, "--port", str(ports[4]), environment=_forge(made, ports[4]))
     for port in ports:
         _listens(port)

@@ -189,6 +189,7 @@ def _servers(books: Rulebooks, store: Store, opener: Opener, clock: Callable[[],
     """The other servers, as the files say at each call."""
     return Servers(
         settings=lambda: books.own.edition.settings.upstreams,
+        recent=lambda: books.own.recent.settings.upstreams,
         store=store,
         opener=opener,
         version=importlib.metadata.version("remit"),
@@ -247,8 +248,8 @@ def _ground(
 
 
 def _told(rules: FileRules, redaction: Redaction) -> Told:
-    """What the audit holds of arguments, as the settings say at each call."""
-    return lambda arguments: redaction(arguments) if rules.edition.settings.audit.arguments == "redacted" else ""
+    """What the audit holds of arguments, as the settings say at each call, whose decision has just looked at them."""
+    return lambda arguments: redaction(arguments) if rules.recent.settings.audit.arguments == "redacted" else ""
 
 
 async def _begin(parts: Running, group: TaskGroup) -> None:

@@ -8,6 +8,7 @@ being heard: only what it denied and asked before stays of it.
 import hashlib
 import os
 import stat
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,6 +36,10 @@ Seen = tuple[str, int, int, int, int]
 """A path, when its content and when anything of it changed, its size and its identity."""
 
 Stamp = tuple[Seen, ...]
+
+
+RECENT = 0.05
+"""Seconds for which a look at the files is good enough for what decides nothing: a call takes several such looks, and decides by one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +118,7 @@ class FileRules(Answers):
         followed, plain = (places.managed, places.config), (workspace / ".remit", places.state / "trust")
         self._looked_at = (*((str(folder), True) for folder in followed), *((str(folder), False) for folder in plain))
         self._stamp = self._stamped()
+        self._stamped_at = time.monotonic()
         self._edition = self._read()
         self._started = self._edition.settings if own else None
         self.waiting: tuple[str, ...] = ()
@@ -132,7 +138,7 @@ class FileRules(Answers):
         Raises:
             Nothing: faults in changed files are logged, and what was in force stays.
         """
-        stamp = self._stamped()
+        stamp, self._stamped_at = self._stamped(), time.monotonic()
         if stamp != self._stamp:
             self._stamp = stamp
             try:
@@ -144,6 +150,11 @@ class FileRules(Answers):
                 log.error("changed settings or agents are at fault; those from before stay in force", faults=list(self.faults))
                 self._edition = self._beside_the_workspace()
         return self._edition
+
+    @property
+    def recent(self) -> Edition:
+        """What was in force a moment ago. Not for a decision."""
+        return self._edition if time.monotonic() - self._stamped_at < RECENT else self.edition
 
     def _tell_waiting(self) -> None:
         """Say by name which changes a running server does not take up."""

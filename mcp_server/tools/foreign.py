@@ -53,6 +53,8 @@ class ForeignTool:
     """Of structured content: JSON Schema, an object. A claim. None: it makes none."""
     digest: str
     """Of all that its server says of it; another digest is another tool."""
+    pinned: bool = False
+    """It is as it was when it was last allowed."""
     changed: Changed | None = None
     """None: it is as it was when it was last allowed, or it never was."""
 

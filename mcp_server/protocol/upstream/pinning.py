@@ -14,7 +14,9 @@ LONGEST = 6000
 
 def marked(one: Definition, pin: Pin | None) -> ForeignTool:
     """The tool, with its change where there is one."""
-    if pin is None or pin.digest == one.tool.digest:
+    if pin is None:
         return one.tool
+    if pin.digest == one.tool.digest:
+        return replace(one.tool, pinned=True)
     difference = cleaned(short_diff(pin.definition.encode(errors="replace"), one.text.encode(errors="replace"), one.tool.own_name))
     return replace(one.tool, changed=Changed(difference=difference[:LONGEST]))

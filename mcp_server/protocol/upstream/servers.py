@@ -53,14 +53,18 @@ class Servers:
         self,
         *,
         settings: Callable[[], Mapping[str, Upstream]],
+        recent: Callable[[], Mapping[str, Upstream]] | None = None,
         store: Store,
         opener: Opener,
         version: str,
         clock: Callable[[], float],
         steady: Callable[[], float],
     ) -> None:
-        """`settings`: the servers as they are set now. `clock`: seconds since the epoch; `steady`: seconds that only go forward."""
+        """`settings`: the servers as they are set now; `recent`: as they were a moment ago, which costs no look. `clock`: seconds since
+        the epoch; `steady`: seconds that only go forward.
+        """
         self._settings = settings
+        self._recent = recent or settings
         self._store = store
         self._opener = opener
         self._version = version
@@ -109,7 +113,7 @@ class Servers:
 
     async def tool(self, whose: Whose, name: str) -> ForeignTool | None:
         server = name.partition(SEPARATOR)[0]
-        config = self._settings().get(server)
+        config = self._recent().get(server) or self._settings().get(server)
         if config is None:
             return None
         known = await self._known(server, config, whose)
@@ -150,7 +154,7 @@ class Servers:
 
     async def call(self, order: Order) -> Received:
         name, tool = order.tool.server, order.tool.own_name
-        config = self._settings().get(name)
+        config = self._recent().get(name)
         if config is None:
             raise ToolFailure(f"there is no server `{name}` any more")
         link = await self._linked(name, config, order.whose)
@@ -163,7 +167,8 @@ class Servers:
             raise ToolFailure(f"`{name}` has no tool `{tool}` any more")
         if now.tool.digest != order.tool.digest:
             raise ToolFailure(f"nothing was done: `{name}` changed what it says of `{tool}` while this was decided; call again")
-        await self._pin(order.whose.principal, now)
+        if not order.tool.pinned:
+            await self._pin(order.whose.principal, now)
         return await self._made(link, standing, order)
 
     async def _made(self, link: Link, standing: Standing, order: Order) -> Received:

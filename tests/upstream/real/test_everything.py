@@ -1,0 +1,66 @@
+"""`@modelcontextprotocol/server-everything` behind Remit: texts, pictures, structure, errors, progress, and a subagent with a ban."""
+
+from pathlib import Path
+from typing import Any
+
+from mcp_types import ImageContent
+
+from mcp_server.protocol.timing import Timing
+from tests.behaviour.stories import bounded, calls, errand, says
+from tests.behaviour.world import connect, make_world, text_of
+from tests.protocol.connect import ERAS, Cell, client_of
+from tests.upstream.real.installed import needs_servers, of_npm
+
+pytestmark = needs_servers
+
+RULES: dict[str, Any] = {"permission": {"everything__*": "allow", "everything__get-env": "deny"}}
+
+
+async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_far_as_it_may(tmp_path: Path) -> None:
+    script = {
+        "general": [
+            calls(("everything__echo", {"message": "hi"}), ("everything__get-sum", {"a": 1, "b": 2}), ("everything__get-env", {})),
+            says("{{results[0].text}}|{{results[1].text}}|{{results[2].text}}"),
+        ]
+    }
+    world = make_world(tmp_path, script=script, settings={"mcpServers": {"everything": of_npm("server-everything", "stdio")}, **RULES})
+    steps: list[float] = []
+
+    async def heard(progress: float, total: float | None, message: str | None) -> None:
+        steps.append(progress)
+
+    async with connect(world, Cell(transport="memory", era=ERAS[0]), timing=Timing(progress_every=0.02)) as connected:
+        assert connected.parts is not None
+        async with client_of(connected.parts.server, ERAS[1], None) as newer:
+            for client in (connected.client, newer):
+                listed = {tool.name: tool for tool in (await bounded(client.list_tools())).tools}
+                assert {"everything__echo", "everything__get-sum", "everything__get-tiny-image"} <= set(listed)
+                assert (listed["everything__echo"].description or "").startswith("From the MCP server `everything`, in its own words:")
+
+                echo = await bounded(client.call_tool("everything__echo", {"message": "hello"}))
+                assert (text_of(echo), echo.is_error) == ("Echo: hello", False)
+                wrong = await bounded(client.call_tool("everything__get-sum", {"a": "two", "b": 3}))
+                assert wrong.is_error
+                assert "expected number" in text_of(wrong)
+                banned = await bounded(client.call_tool("everything__get-env"))
+                assert text_of(banned).startswith("denied by rule")
+
+                picture = await bounded(client.call_tool("everything__get-tiny-image"))
+                assert [one.mime_type for one in picture.content if isinstance(one, ImageContent)] == ["image/png"]
+                weather = await bounded(client.call_tool("everything__get-structured-content", {"location": "Chicago"}))
+                assert set(weather.structured_content or {}) == {"temperature", "conditions", "humidity"}
+
+                steps.clear()
+                long = {"duration": 0.2, "steps": 2}
+                (slow,) = (name for name in listed if name.startswith("everything__trigger-long"))
+                assert len(slow) <= 40  # its whole name is longer
+                done = await bounded(client.call_tool(slow, long, progress_callback=heard))
+                assert text_of(done) == "Long running operation completed. Duration: 0.2 seconds, Steps: 2."
+                assert steps
+
+        story = text_of(await bounded(connected.call("task", **errand("general"), tools=["everything__echo", "everything__get-env"])))
+    said, left_out, banned_too = story.split("|")
+    assert "From the MCP server `everything`" in said
+    assert "Echo: hi" in said
+    assert "it was left fewer tools" in left_out
+    assert banned_too.startswith("denied by rule")
