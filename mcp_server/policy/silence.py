@@ -13,9 +13,20 @@ ALWAYS = frozenset({"todowrite", "question"})
 """Allowed in every mode; a question still needs somebody to ask."""
 
 
+KINDS = ("resources", "prompts")
+"""What stands behind a server's name in the permission for reading what it offers beside tools. No tool is offered under such a name."""
+
+
+def reads(permission: str) -> bool:
+    """Is it the permission for that: `github__resources`, `github__prompts`?"""
+    server, separator, kind = permission.partition("__")
+    return bool(server and separator) and kind in KINDS
+
+
 def allows(authority: Authority, permission: str, value: Value) -> bool:
     """Does the mode allow it? Otherwise it asks."""
-    if permission in ALWAYS:
+    if permission in ALWAYS or reads(permission):
+        # A person picks what is read of other servers, or their application does: no model can.
         return True
     if permission in {"doom_loop", "task"}:
         # A loop asks in every mode. A spawn gets here only where it does not widen.

@@ -13,6 +13,7 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
+    InputRequiredResult,
     ListToolsResult,
     PaginatedRequestParams,
     ReadResourceRequestParams,
@@ -73,7 +74,7 @@ class Panel(Protocol):
 
 
 Lister = Callable[[Request, PaginatedRequestParams | None], Awaitable[ListToolsResult]]
-Reader = Callable[[Request, ReadResourceRequestParams], Awaitable[ReadResourceResult]]
+Reader = Callable[[Request, ReadResourceRequestParams], Awaitable[ReadResourceResult | InputRequiredResult]]
 
 
 def declares_apps(ctx: Request) -> bool:
@@ -108,7 +109,7 @@ def lister(listed_for: Callable[[Request], Awaitable[Sequence[Tool]]], specs: Se
 def reader(panel: Panel, otherwise: Reader) -> Reader:
     """Answers `resources/read` for the panel's document, where the request declares apps; passes on every other address."""
 
-    async def read(ctx: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read(ctx: Request, params: ReadResourceRequestParams) -> ReadResourceResult | InputRequiredResult:
         if str(params.uri) != ADDRESS or not declares_apps(ctx):
             return await otherwise(ctx, params)
         meta = {"ui": {"csp": dict(NO_DOMAINS), "prefersBorder": True}}

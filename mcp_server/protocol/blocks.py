@@ -19,7 +19,7 @@ from mcp_server.parts import AudioPart, BytesResource, ImagePart, LinkPart, Mark
 
 def block_of(part: Part) -> ContentBlock:
     """The part as a client gets it."""
-    marks = _annotations(part.marks)
+    marks = annotations_of(part.marks)
     match part:
         case TextPart(text=text):
             return TextContent(type="text", text=text, annotations=marks)
@@ -55,7 +55,8 @@ def contents_of(part: TextResource | BytesResource) -> TextResourceContents | Bl
             assert_never(part)
 
 
-def _annotations(marks: Marks | None) -> Annotations | None:
+def annotations_of(marks: Marks | None) -> Annotations | None:
+    """What is said of it, as the protocol has it."""
     if marks is None:
         return None
     return Annotations(audience=list(marks.audience) or None, priority=marks.priority, last_modified=marks.modified or None)

@@ -96,16 +96,27 @@ class ToolCalls:
             spec = self._specs.get(params.name) or await self._foreign(ctx, params.name)
             if spec is None:
                 return unknown_tool(params.name, tuple(self._specs), self._front.wrong_with(self._caller_of(ctx), params.name))
-            return await self._answered(ctx, spec, params, panel)
+            keeper = self._keeper if self._keeper is not None and self._keeper.keeps(ctx, spec) else None
+            return await self._answered(ctx, spec, params, panel, keeper)
         except Exception as error:
             return failure(error, params.name)
+
+    async def made(self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
+        """What comes of a request that is no `tools/call`, and goes the same way: without a panel, and with no handle for later."""
+        try:
+            told = await self._answered(ctx, spec, params, None, None)
+        except Exception as error:
+            return failure(error, spec.name)
+        return told if not isinstance(told, dict) else failure(TypeError("a handle that nobody can take"), spec.name)
 
     async def _foreign(self, ctx: Request, name: str) -> ToolSpec | None:
         return await self._front.foreign(self._caller_of(ctx), name) if SEPARATOR in name else None
 
-    async def _answered(self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams, panel: Panel | None) -> Told:
+    async def _answered(
+        self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams, panel: Panel | None, keeper: Keeper | None
+    ) -> Told:
         try:
-            return await self._answer(ctx, spec, params, panel)
+            return await self._answer(ctx, spec, params, panel, keeper)
         except ValidationError as error:
             return misfit(spec.name, error) if error.title == spec.arguments.__name__ else failure(error, spec.name)
 
@@ -119,7 +130,9 @@ class ToolCalls:
     async def _root(self, caller: Caller, line: Line | None) -> SessionRecord:
         return await (self._shared_root(caller) if line is None else line.root(caller))
 
-    async def _answer(self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams, panel: Panel | None) -> Told:
+    async def _answer(
+        self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams, panel: Panel | None, keeper: Keeper | None
+    ) -> Told:
         caller = self._caller_of(ctx)
         line = line_of(ctx, self._front, self._timing)
         root = await self._root(caller, line)
@@ -129,7 +142,6 @@ class ToolCalls:
         outcome: Ended | Open | Suspend | None = None
         lends = lends_of(ctx, line)
         self._front.lends(visit.call_id, lends)
-        keeper = self._keeper if self._keeper is not None and self._keeper.keeps(ctx, spec) else None
         try:
             if back is None:
                 outcome = await self._front.settle(root, visit.call_id, seconds=_AT_ONCE)

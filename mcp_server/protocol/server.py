@@ -8,7 +8,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-from mcp_types import CallToolRequestParams, ReadResourceRequestParams, ReadResourceResult, Tool
+from mcp_types import CallToolRequestParams, ReadResourceRequestParams, Tool
 
 from mcp_server.protocol.agent_prompts import AgentPrompts
 from mcp_server.protocol.apps import IDENTIFIER, Panel, lister, reader
@@ -17,7 +17,7 @@ from mcp_server.protocol.instructions import instructions
 from mcp_server.protocol.lines import Line, lifespan_of
 from mcp_server.protocol.listing import listed
 from mcp_server.protocol.looks import Looks
-from mcp_server.protocol.resources import not_yours
+from mcp_server.protocol.other_servers import OtherServers
 from mcp_server.protocol.showing import Showing
 from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.timing import Timing
@@ -77,7 +77,6 @@ def build_server(
     """
     timing, showing = timing or Timing(), showing or Showing()
     tools = listed(front.specs())
-    prompts = AgentPrompts(front, caller_of)
     schemas = {tool.name: tool.input_schema for tool in tools}
 
     server = _Server(
@@ -90,13 +89,12 @@ def build_server(
         lifespan=lifespan_of(front, timing),
         get_tool_input_schema=schemas.get,
         on_list_tools=lister(_given(front, caller_of, tools), front.specs(), panel),
-        on_list_prompts=prompts.listed,
-        on_get_prompt=prompts.got,
     )
     # Not as `on_call_tool`: that knows nothing of results that an extension claims.
     calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks, panel=panel, showing=showing, noted=noted)
     server.add_request_handler("tools/call", CallToolRequestParams, calls)
-    _extend(server, tasks, looks, panel)
+    _extend(server, tasks, looks)
+    _beside(server, OtherServers(front, calls, AgentPrompts(front, caller_of), looks, caller_of=caller_of), panel)
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)
     server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
     return server
@@ -113,17 +111,17 @@ def _given(front: Front, caller_of: CallerOf, every: Sequence[Tool]) -> Callable
     return given
 
 
-def _extend(server: Server[Line], tasks: Tasks | None, looks: Looks | None, panel: Panel | None) -> None:
+def _beside(server: Server[Line], others: OtherServers, panel: Panel | None) -> None:
+    """Resources and prompts, of other servers too; the panel's document first."""
+    others.serve(server)
+    if panel is not None:
+        server.add_request_handler("resources/read", ReadResourceRequestParams, reader(panel, others.read_resource))
+        server.extensions[IDENTIFIER] = {}
+
+
+def _extend(server: Server[Line], tasks: Tasks | None, looks: Looks | None) -> None:
     """What not every deployment has."""
     if tasks is not None:
         tasks.serve(server)
     if looks is not None:
         looks.serve(server)
-    if panel is not None:
-        read = reader(panel, _nothing if looks is None else looks.read_resource)
-        server.add_request_handler("resources/read", ReadResourceRequestParams, read)
-        server.extensions[IDENTIFIER] = {}
-
-
-async def _nothing(ctx: Request, params: ReadResourceRequestParams) -> ReadResourceResult:
-    raise not_yours(ctx, str(params.uri))

@@ -16,7 +16,7 @@ from mcp_server.sessions.answers import close_with
 from mcp_server.sessions.callbook import CallBook
 from mcp_server.sessions.clientcalls import ClientCall
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.front import Caller, Ended, ModelAsk, NotSaid, Offered, Said, Sampling, Settled
+from mcp_server.sessions.front import Caller, Ended, ModelAsk, NotSaid, Offered, Said, Sampling, Settled, Shelf
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.sendable import given, sendable
@@ -63,6 +63,12 @@ class Desk:
 
     async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
         return await self._toolbox.foreign(caller, name)
+
+    async def shelves_for(self, caller: Caller, server: str | None = None) -> tuple[Shelf, ...]:
+        return await self._toolbox.shelves_for(caller, server)
+
+    def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
+        return self._toolbox.reader(caller, server, kind)
 
     def agents(self, caller: Caller) -> tuple[Offered, ...]:
         return sendable(self._deployment, caller)

@@ -15,6 +15,7 @@ from mcp_server.records import Answer, CallEnded, Prompt, PromptId, SessionRecor
 from mcp_server.sessions.models.asks import ModelAsk, NotSaid, Said
 from mcp_server.settings.membership import Membership
 from mcp_server.tools.base import Step, ToolSpec
+from mcp_server.tools.shelves import Shelf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +106,14 @@ class Front(Protocol):
 
     async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
         """One of them; None: there is none of that name for this caller."""
+        ...
+
+    async def shelves_for(self, caller: Caller, server: str | None = None) -> tuple[Shelf, ...]:
+        """What other servers, or one of them, offer beside tools, as far as the caller is given it. Waits for them, within their bounds."""
+        ...
+
+    def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
+        """What a client's request for such a thing is made as: a call that `begin` takes. None: it is not for this caller."""
         ...
 
     def agents(self, caller: Caller) -> tuple[Offered, ...]:

@@ -8,12 +8,12 @@ from mcp_server.policy.shown import wholly_denied
 from mcp_server.policy.wildcards import listed
 from mcp_server.records import SessionRecord
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.front import Caller
+from mcp_server.sessions.front import Caller, Shelf
+from mcp_server.sessions.readers import Whose, given_to, offered, reader_at, reader_for, shelves_for, whose_calls
 from mcp_server.sessions.standing import Standing
 from mcp_server.sessions.toolset.foreign import Foreign, whose_of
 from mcp_server.sessions.work import AnyTool
 from mcp_server.tools.base import SEPARATOR, ToolSpec
-from mcp_server.tools.foreign import Whose
 
 
 class Toolbox:
@@ -33,7 +33,8 @@ class Toolbox:
         """The tool that a session calls by this name. `named`: the tools that its definition names; None: it names none in particular."""
         if named is not None and not listed(name, named):
             return None
-        return self.own.get(name) or await self._foreign(whose_of(session), name)
+        read = reader_at(self.deployment, name) if session.parent_id is None else None
+        return self.own.get(name) or read or await self._foreign(whose_of(session), name)
 
     def unknown(self, session: SessionRecord, name: str, named: Sequence[str] | None) -> str:
         """What a model is told that calls what it has not."""
@@ -58,15 +59,22 @@ class Toolbox:
 
     async def foreign_for(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """See `Front`."""
-        whose = Whose(principal=caller.principal.key, workspace=caller.workspace)
-        return tuple(spec for spec in await self._foreign_specs(whose) if _given(caller, spec.name))
+        return tuple(spec for spec in await self._foreign_specs(whose_calls(caller)) if given_to(caller, spec.name))
 
     async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
         """See `Front`."""
-        if not _given(caller, name):
+        if not given_to(caller, name):
             return None
-        found = await self._foreign(Whose(principal=caller.principal.key, workspace=caller.workspace), name)
+        found = await self._foreign(whose_calls(caller), name)
         return None if found is None else found.spec
+
+    async def shelves_for(self, caller: Caller, server: str | None = None) -> tuple[Shelf, ...]:
+        """See `Front`."""
+        return await shelves_for(self.deployment, caller, server)
+
+    def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
+        """See `Front`."""
+        return reader_for(self.deployment, caller, server, kind)
 
     # ---- other servers --------------------------------------------------------------------------
 
@@ -82,9 +90,4 @@ class Toolbox:
         return [one.spec for one in await self.deployment.upstreams.tools(whose) if self._offered(one.name)]
 
     def _offered(self, name: str) -> bool:
-        return self.deployment.tools is None or listed(name, self.deployment.tools)
-
-
-def _given(caller: Caller, name: str) -> bool:
-    tools = None if caller.membership is None else caller.membership.tools
-    return tools is None or listed(name, tools)
+        return offered(self.deployment, name)

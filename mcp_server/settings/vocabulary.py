@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Literal, get_args
 
 from mcp_server.policy.matching import PATH_PERMISSIONS
+from mcp_server.policy.silence import reads
 from mcp_server.policy.values import Action
 
 Complaint = tuple[str, str]
@@ -86,7 +87,7 @@ def pattern_complaint(permission: str, pattern: str) -> Complaint | None:
         return f"the pattern of `{permission}` is empty", 'write "*" for every value'
     if "\0" in pattern:
         return f"the pattern of `{permission}` holds a NUL", "remove it"
-    if (permission in PLAIN_PERMISSIONS or "__" in permission) and pattern not in {"*", "**"}:
+    if (permission in PLAIN_PERMISSIONS or ("__" in permission and not reads(permission))) and pattern not in {"*", "**"}:
         hint = "test arguments with `when` in the list form" if "__" in permission else "leave the pattern out"
         return f"`{permission}` is asked with the value * alone; `{pattern}` never matches", f'write "*"; {hint}'
     if permission == "webfetch" and (complaint := _address_complaint(pattern)) is not None:

@@ -10,18 +10,8 @@ from typing import Any, Protocol
 
 from mcp_server.records import Part
 from mcp_server.tools.base import Anything, Hints, Step, ToolSpec
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Whose:
-    """For whom a server is asked."""
-
-    principal: str
-    """`Principal.key`."""
-    workspace: str
-    """Absolute, resolved."""
-    root: str = ""
-    """The root session of the tree that asks; empty: nobody's yet, somebody only wants to see the tools."""
+from mcp_server.tools.shelves import NoShelves, Shelves
+from mcp_server.tools.whose import Whose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +95,11 @@ class Upstreams(Protocol):
         """Those that settings name now."""
         ...
 
+    @property
+    def shelves(self) -> Shelves:
+        """What they offer beside tools."""
+        ...
+
     async def tools(self, whose: Whose) -> tuple[ForeignTool, ...]:
         """What all of them offer, as far as that can be had within the bounds of each; one that fails offers what it did last."""
         ...
@@ -135,6 +130,7 @@ class NoUpstreams:
     """There are none."""
 
     names: tuple[str, ...] = ()
+    shelves: Shelves = NoShelves()
 
     def open(self) -> AbstractAsyncContextManager[None]:
         """See `Upstreams`. So with the others."""

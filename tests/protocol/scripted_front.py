@@ -32,6 +32,7 @@ from mcp_server.records import (
 from mcp_server.sessions.front import Caller, Ended, Offered, Open, Sampling, Settled
 from mcp_server.sessions.models.asks import NotSaid, Said
 from mcp_server.tools.base import Step, ToolSpec
+from mcp_server.tools.shelves import Shelf
 
 
 @dataclass(kw_only=True)
@@ -104,6 +105,12 @@ class ScriptedFront:
         return ()
 
     async def foreign(self, caller: Caller, name: str) -> ToolSpec | None:
+        return None
+
+    async def shelves_for(self, caller: Caller, server: str | None = None) -> tuple[Shelf, ...]:
+        return ()
+
+    def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
         return None
 
     def agents(self, caller: Caller) -> tuple[Offered, ...]:

@@ -1,5 +1,6 @@
 """A scripted MCP server to stand behind Remit: the SDK's own, in this process, in either era."""
 
+import base64
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,18 +12,39 @@ from mcp.client._memory import InMemoryTransport
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp.shared.subscriptions import ToolsListChanged
 from mcp_types import (
+    INVALID_PARAMS,
     METHOD_NOT_FOUND,
+    BlobResourceContents,
     CallToolRequestParams,
     CallToolResult,
+    CompleteRequestParams,
+    CompleteResult,
+    Completion,
+    EmbeddedResource,
     ErrorData,
+    GetPromptRequestParams,
+    GetPromptResult,
     JSONRPCError,
     JSONRPCRequest,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
     PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    PromptReference,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
     TextContent,
+    TextResourceContents,
     Tool,
     ToolAnnotations,
 )
@@ -80,14 +102,19 @@ class Scripted:
     entered: int = 0
     """How often somebody connected."""
 
+    shelf: "ScriptedShelf | None" = None
+    """What it offers beside tools."""
+
     def server(self) -> Server[Any]:
         """The SDK's server of it."""
+        beside = {} if self.shelf is None else self.shelf.handlers()
         return Server(
             "scripted",
             on_list_tools=self._list,
             on_call_tool=self._call,
             on_subscriptions_listen=ListenHandler(self.bus),
             lifespan=self._lifespan,
+            **beside,
         )
 
     async def tell_of_changes(self, ctx: Context) -> None:
@@ -116,6 +143,78 @@ class Scripted:
     async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         self.calls.append((params.name, dict(params.arguments or {})))
         return await self.does[params.name](ctx, params.arguments or {})
+
+
+@dataclass(kw_only=True)
+class ScriptedShelf:
+    """Resources, prompts and proposals of a scripted server. Mutable as it is."""
+
+    texts: dict[str, str | bytes] = field(default_factory=lambda: dict[str, str | bytes]({"note://1": "one", "note://2": b"two"}))
+    """By URI."""
+    templates: list[str] = field(default_factory=lambda: ["note://{n}"])
+    prompts: dict[str, str] = field(default_factory=lambda: {"greet": "Greet {whom}."})
+    """By name, with what the argument `whom` is filled into."""
+    values: list[str] = field(default_factory=lambda: ["world"])
+    page: int = 1
+    """How many stand on one page of a list."""
+    asked: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
+    """Every request but those for lists."""
+
+    def handlers(self) -> dict[str, Any]:
+        """For the SDK's server."""
+        return {
+            "on_list_resources": self._resources,
+            "on_list_resource_templates": self._templates,
+            "on_read_resource": self._read,
+            "on_list_prompts": self._prompts,
+            "on_get_prompt": self._get,
+            "on_completion": self._complete,
+        }
+
+    async def _resources(self, _: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
+        found = [Resource(uri=uri, name=f"the note {uri}", description="A note.", size=3) for uri in self.texts]
+        page, cursor = self._page(found, params)
+        return ListResourcesResult(resources=page, next_cursor=cursor)
+
+    async def _templates(self, _: Context, params: PaginatedRequestParams | None) -> ListResourceTemplatesResult:
+        found = [ResourceTemplate(uri_template=template, name="note") for template in self.templates]
+        page, cursor = self._page(found, params)
+        return ListResourceTemplatesResult(resource_templates=page, next_cursor=cursor)
+
+    async def _prompts(self, _: Context, params: PaginatedRequestParams | None) -> ListPromptsResult:
+        found = [Prompt(name=name, arguments=[PromptArgument(name="whom", required=True)]) for name in self.prompts]
+        page, cursor = self._page(found, params)
+        return ListPromptsResult(prompts=page, next_cursor=cursor)
+
+    def _page(self, found: list[Any], params: PaginatedRequestParams | None) -> tuple[list[Any], str | None]:
+        at = int(params.cursor) if params is not None and params.cursor is not None else 0
+        then = at + self.page
+        return found[at:then], str(then) if then < len(found) else None
+
+    async def _read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        self.asked.append(("read", params.uri))
+        if params.uri not in self.texts:
+            code = INVALID_PARAMS if ctx.protocol_version == "2026-07-28" else -32002
+            raise MCPError(code, "no such note")
+        held = self.texts[params.uri]
+        if isinstance(held, str):
+            return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type="text/plain", text=held)])
+        return ReadResourceResult(contents=[BlobResourceContents(uri=params.uri, blob=base64.b64encode(held).decode())])
+
+    async def _get(self, _: Context, params: GetPromptRequestParams) -> GetPromptResult:
+        self.asked.append(("get", (params.name, params.arguments)))
+        text = self.prompts[params.name].format(**(params.arguments or {}))
+        messages = [
+            PromptMessage(role="user", content=TextContent(text=text)),
+            PromptMessage(role="assistant", content=EmbeddedResource(resource=TextResourceContents(uri="note://1", text="one"))),
+        ]
+        return GetPromptResult(description="Greets.", messages=messages)
+
+    async def _complete(self, _: Context, params: CompleteRequestParams) -> CompleteResult:
+        named = params.ref.name if isinstance(params.ref, PromptReference) else params.ref.uri
+        self.asked.append(("complete", (named, params.argument.value, params.context.arguments if params.context else None)))
+        values = [value for value in self.values if value.startswith(params.argument.value)]
+        return CompleteResult(completion=Completion(values=values, total=len(values), has_more=False))
 
 
 class OldEra:

@@ -4,11 +4,15 @@ from typing import cast
 
 import httpx2
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from mcp_server.errors import OutcomeUnknown, ToolFailure
 from mcp_server.protocol.upstream.cleaning import in_line
+from mcp_server.tools.shelves import NotThere
+
+RESOURCE_NOT_FOUND = -32002
+"""What servers up to 2025-11-25 say of a resource that is not there."""
 
 LONGEST = 500
 """Characters of what a server says of its own fault."""
@@ -85,6 +89,15 @@ def failure_of(server: str, error: MCPError, statuses: tuple[int, ...], lost: st
     if synthesized:
         return unknown(server, f"it answered with HTTP status {status}" if status else "it answered with an error of HTTP")
     return ToolFailure(f"`{server}` answered with an error: {in_line(error.message, LONGEST)}")
+
+
+def refused(server: str, error: MCPError, lost: str) -> ToolFailure:
+    """What becomes of a reading that came to no result."""
+    if error.code in (RESOURCE_NOT_FOUND, INVALID_PARAMS):
+        return NotThere(f"`{server}` has none of that, or does not take what it was given: {in_line(error.message, LONGEST)}")
+    if error.code == CONNECTION_CLOSED:
+        return ToolFailure(f"`{server}` cannot be reached: {lost or 'it closed the connection'}")
+    return ToolFailure(f"`{server}`: {words_of(error)}")
 
 
 def unknown(server: str, why: str) -> OutcomeUnknown:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import structlog
@@ -26,8 +26,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from mcp_server.errors import ToolFailure
 from mcp_server.protocol.upstream.cleaning import in_line
 from mcp_server.protocol.upstream.expanding import NotSet
-from mcp_server.protocol.upstream.failing import failure_of, innermost, unknown, words_of
+from mcp_server.protocol.upstream.failing import failure_of, innermost, refused, unknown, words_of
 from mcp_server.protocol.upstream.naming import Definition, definitions
+from mcp_server.protocol.upstream.shelf import Listed, Shelving
 from mcp_server.settings.upstream import Upstream
 from mcp_server.tools.base import Step
 
@@ -52,6 +53,8 @@ TELLING_SECONDS = 1.0
 """How long the reason of a lost connection is waited for, once a call has found it lost."""
 
 Transport = AbstractAsyncContextManager[Any]
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -100,6 +103,7 @@ class Link:
         """Tools of it that cannot be offered, a line each."""
         self.stale = False
         """It said that its tools have changed."""
+        self.shelving = Shelving(server)
         self.era = ""
         self.failure = ""
         """Why it could not be made, or was lost; empty: it was not."""
@@ -188,6 +192,7 @@ class Link:
             await anyio.sleep(LISTEN_SECONDS)
 
     async def _heard(self, message: IncomingMessage) -> None:
+        self.shelving.heard(message)
         if isinstance(message, ToolListChangedNotification):
             self.stale = True
 
@@ -226,6 +231,19 @@ class Link:
         self.tools, left = definitions(self.server, tools[:MOST_TOOLS])
         self.left_out = (*left, *((f"it lists more than {MOST_TOOLS} tools; the rest is left out",) if more else ()))
 
+    # ---- what else it offers --------------------------------------------------------------------
+
+    async def shelf(self) -> Listed:
+        """Its resources and prompts, as they are now.
+
+        Raises:
+            ToolFailure: They cannot be had.
+        """
+        client = self._client
+        if client is None or not self.usable:
+            raise ToolFailure(f"`{self.server}` cannot be reached: {self.failure or 'the connection has just ended'}")
+        return await self.shelving.current(client, self.config.handshake_seconds)
+
     # ---- calls ----------------------------------------------------------------------------------
 
     async def call(self, tool: str, arguments: Mapping[str, Any], progress: Callable[[Step], Awaitable[None]]) -> CallToolResult:
@@ -235,6 +253,14 @@ class Link:
             ToolFailure: It was not done, or came to an error by the server's word.
             OutcomeUnknown: Nobody can say.
         """
+        return await self.request(
+            lambda client: client.session.call_tool(
+                tool, dict(arguments), read_timeout_seconds=self.config.call_seconds, progress_callback=_Progress(progress)
+            )
+        )
+
+    async def request(self, send: Callable[[Client], Awaitable[T]], *, reading: bool = False) -> T:
+        """Have one request answered. `reading`: it changes nothing, so that nobody need ask what became of it. Raises as `call` does."""
         client = self._client
         if client is None or not self.usable:
             raise ToolFailure(f"`{self.server}` cannot be reached: {self.failure or 'the connection has just ended'}; call again")
@@ -242,16 +268,24 @@ class Link:
         self.calls += 1
         self._ends.statuses.clear()
         try:
-            result = await client.session.call_tool(
-                tool, dict(arguments), read_timeout_seconds=self.config.call_seconds, progress_callback=_Progress(progress)
-            )
+            return await self._bound(send(client), reading)
         except MCPError as error:
+            if reading:
+                raise refused(self.server, error, self.failure or self._ends.why) from error
             raise await self._came_to_nothing(error, alone=alone and self.calls == 1) from error
         except (RuntimeError, ValueError) as error:
-            raise unknown(self.server, f"its answer cannot be used: {in_line(str(error), 300)}") from error
+            why = f"its answer cannot be used: {in_line(str(error), 300)}"
+            raise (ToolFailure(f"`{self.server}`: {why}") if reading else unknown(self.server, why)) from error
         finally:
             self.calls -= 1
-        return result
+
+    async def _bound(self, answer: Awaitable[T], reading: bool) -> T:
+        """A call has its bound where it is sent."""
+        if not reading:
+            return await answer
+        with anyio.move_on_after(self.config.call_seconds):
+            return await answer
+        raise ToolFailure(f"`{self.server}` did not answer within {self.config.call_seconds:g} s")
 
     async def _came_to_nothing(self, error: MCPError, *, alone: bool) -> ToolFailure:
         if error.code == CONNECTION_CLOSED:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from mcp_types import Tool
 
+from mcp_server.policy.silence import KINDS
 from mcp_server.protocol.upstream.cleaning import cleaned, in_line, within
 from mcp_server.tools.base import SEPARATOR, Hints
 from mcp_server.tools.foreign import ForeignTool
@@ -63,7 +64,7 @@ class Definition:
 def offered_name(server: str, own: str) -> str:
     """The tool's name here. Always the same for the same tool; where its own does not fit, shortened, with a digest at its end."""
     room = LONGEST_NAME - len(server) - len(SEPARATOR)
-    if _FIT.fullmatch(own) and len(own) <= room:
+    if _FIT.fullmatch(own) and len(own) <= room and own not in KINDS:
         return f"{server}{SEPARATOR}{own}"
     mark = hashlib.sha256(own.encode(errors="replace")).hexdigest()[:MARK]
     short = re.sub(r"[^A-Za-z0-9_-]", "_", own)[: room - MARK - 1]

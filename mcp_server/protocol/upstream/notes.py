@@ -8,6 +8,7 @@ from mcp_types import Tool
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from mcp_server.protocol.upstream.naming import Definition, definitions
+from mcp_server.protocol.upstream.shelf import Listed
 from mcp_server.settings.upstream import Upstream
 
 
@@ -43,6 +44,8 @@ class Noted(BaseModel):
     tools: list[dict[str, Any]] = []
     """As the protocol has them."""
     left_out: list[str] = []
+    shelf: Listed | None = None
+    """What it offers beside them. None: nobody has asked yet."""
     use: dict[str, Use] = {}
     """By the tool's own name."""
 

@@ -18,7 +18,8 @@ from mcp_server.protocol.upstream.link import Ends, Link, Transport
 from mcp_server.protocol.upstream.naming import Definition
 from mcp_server.protocol.upstream.pinning import marked
 from mcp_server.protocol.upstream.results import received
-from mcp_server.protocol.upstream.standing import Standing, standing_of
+from mcp_server.protocol.upstream.shelves import OtherShelves
+from mcp_server.protocol.upstream.standing import KEPT_SECONDS, Standing, standing_of
 from mcp_server.settings.upstream import Upstream
 from mcp_server.store.protocol import Store
 from mcp_server.store.upstreams import Pin
@@ -29,9 +30,6 @@ log = structlog.get_logger("upstream")
 
 LOOK_SECONDS = 5.0
 """Between two looks for connections that nobody needs any more."""
-
-KEPT_SECONDS = 1.0
-"""How long a list waits for a server whose tools are known from before."""
 
 MOST_LINKS = 200
 """Connections of one process: more than a team's people keep busy, fewer than what a machine can hold as processes."""
@@ -73,6 +71,8 @@ class Servers:
         self._links: dict[_Key, Link] = {}
         self._standings: dict[tuple[str, str], Standing] = {}
         self._group: TaskGroup | None = None
+        self.shelves = OtherShelves(self)
+        """What they offer beside tools."""
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
@@ -95,6 +95,11 @@ class Servers:
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(self._settings())
+
+    @property
+    def configs(self) -> Mapping[str, Upstream]:
+        """The servers as they are set now."""
+        return self._settings()
 
     async def tools(self, whose: Whose) -> tuple[ForeignTool, ...]:
         found: dict[str, Mapping[str, Definition]] = {}
@@ -129,7 +134,7 @@ class Servers:
 
     async def _known(self, name: str, config: Upstream, whose: Whose) -> Mapping[str, Definition]:
         """Its tools, as it says them now, or said them last."""
-        standing = await self._standing(name, config, whose)
+        standing = await self.standing(name, config, whose)
         link = self._link_of(name, config, whose)
         if link is not None and link.usable and link.stale:
             with suppress(ToolFailure):
@@ -137,10 +142,11 @@ class Servers:
                 standing.listed(link)
         if standing.tools is None and self._steady() >= standing.retry_at:
             with suppress(ToolFailure), anyio.move_on_after(KEPT_SECONDS if standing.kept else None):
-                await self._linked(name, config, whose)
+                await self.linked(name, config, whose)
         return standing.known
 
-    async def _standing(self, name: str, config: Upstream, whose: Whose) -> Standing:
+    async def standing(self, name: str, config: Upstream, whose: Whose) -> Standing:
+        """What is known of it on behalf of its owner."""
         owner = _owner(config, whose)
         known = self._standings.get((name, owner))
         if known is None or known.config != config:
@@ -157,8 +163,8 @@ class Servers:
         config = self._recent().get(name)
         if config is None:
             raise ToolFailure(f"there is no server `{name}` any more")
-        link = await self._linked(name, config, order.whose)
-        standing = await self._standing(name, config, order.whose)
+        link = await self.linked(name, config, order.whose)
+        standing = await self.standing(name, config, order.whose)
         await link.refresh()
         if link.tools is not standing.tools:
             standing.listed(link)
@@ -204,7 +210,12 @@ class Servers:
             return None
         return link
 
-    async def _linked(self, name: str, config: Upstream, whose: Whose) -> Link:
+    def open_link(self, name: str, config: Upstream, whose: Whose) -> Link | None:
+        """A connection that can be used now. None: there is none, and none is made."""
+        link = self._link_of(name, config, whose)
+        return link if link is not None and link.usable else None
+
+    async def linked(self, name: str, config: Upstream, whose: Whose) -> Link:
         """A connection that can be used, made where there is none.
 
         Raises:
@@ -216,10 +227,11 @@ class Servers:
         await link.ready.wait()
         if not link.usable:
             raise ToolFailure(f"`{name}` cannot be reached: {link.failure or 'it was ended'}")
+        link.used = self._steady()
         return link
 
     async def _begun(self, name: str, config: Upstream, whose: Whose) -> Link:
-        standing = await self._standing(name, config, whose)
+        standing = await self.standing(name, config, whose)
         pause = standing.retry_at - self._steady()
         if pause > 0:
             raise ToolFailure(f"`{name}` cannot be reached: {standing.noted.failure}; it is tried again in {pause:.0f} s")

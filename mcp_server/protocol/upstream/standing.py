@@ -6,12 +6,17 @@ from dataclasses import dataclass, field
 from mcp_server.protocol.upstream.link import Link
 from mcp_server.protocol.upstream.naming import Definition
 from mcp_server.protocol.upstream.notes import Noted, Use, noted, origin_of
+from mcp_server.protocol.upstream.shelf import Listed
 from mcp_server.settings.upstream import Upstream
 from mcp_server.store.protocol import Store
 from mcp_server.store.upstreams import Found
+from mcp_server.tools.shelves import Shelf
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 """Seconds between two attempts at a server that cannot be reached: doubled each time, and no more than a person waits for."""
+
+KEPT_SECONDS = 1.0
+"""How long a list waits for a server whose offers are known from before."""
 
 SHORT_LIFE = 5.0
 """Seconds. A connection that is lost sooner counts as one that could not be made."""
@@ -30,6 +35,10 @@ class Standing:
     """As listed in this process. None: not yet."""
     kept: Mapping[str, Definition] = field(default_factory=dict[str, Definition])
     """As an earlier process listed them."""
+    shelf: Shelf | None = None
+    """What it offers beside them, as it or an earlier process listed it. None: nobody knows yet."""
+    shelved: bool = False
+    """It was listed in this process."""
     failures: int = 0
     """In a row."""
     retry_at: float = 0.0
@@ -48,6 +57,12 @@ class Standing:
         self.noted.left_out = list(link.left_out)
         self.noted.tools = [one.said for one in link.tools.values()]
         self.dirty = True
+
+    def set_shelf(self, listed: Listed) -> None:
+        """A connection listed what it offers beside its tools."""
+        if listed is not self.noted.shelf:
+            self.noted.shelf, self.shelf, self.dirty = listed, listed.shelf(self.server), True
+        self.shelved = True
 
     def connected(self, link: Link, now: float, took: float) -> None:
         """It was reached."""
@@ -97,4 +112,5 @@ async def standing_of(store: Store, server: str, config: Upstream, owner: str) -
     before, origin = noted(None if found is None else found.said), origin_of(config)
     if before.origin != origin:
         before = Noted(origin=origin)
-    return Standing(server=server, config=config, owner=owner, noted=before, kept=before.known(server))
+    shelf = None if before.shelf is None else before.shelf.shelf(server)
+    return Standing(server=server, config=config, owner=owner, noted=before, kept=before.known(server), shelf=shelf)
