@@ -14,10 +14,10 @@ from mcp_server.cli.logs import log_to
 @pytest.fixture(autouse=True)
 def logging_put_back() -> Iterator[None]:
     root = logging.getLogger()
-    handlers, level = root.handlers, root.level
+    handlers, level, ours = root.handlers, root.level, structlog.get_config()
     yield
     root.handlers, root.level = handlers, level
-    structlog.reset_defaults()
+    structlog.configure(**ours)
 
 
 def test_each_line_is_one_json_object_with_time_level_and_room() -> None:
