@@ -87,6 +87,7 @@ async def _served_at(
         tools=tuple(spec.name for spec in parts.desk.specs()),
         part=parts.part,
         signs=parts.credentials.signs,
+        servers=lambda: parts.books.own.edition.settings.upstreams,
         came=parts.credentials.subjects.came,
         notes=parts.books.complaints,
         reread=parts.books.reread,

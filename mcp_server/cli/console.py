@@ -11,6 +11,7 @@ import click
 
 from mcp_server.cli.channels import require_channel
 from mcp_server.cli.explaining import Files
+from mcp_server.cli.here import servers_here
 from mcp_server.cli.logs import log_to
 from mcp_server.cli.state import with_store
 from mcp_server.cli.terminal import Terminal, terminal
@@ -43,7 +44,7 @@ def beside(person: Terminal, port: int) -> Callable[[Store], Coroutine[None, Non
 
 async def _serve(person: Terminal, sock: socket.socket, home: str, store: Store, *, ends: str, alone: bool) -> None:
     taken = int(sock.getsockname()[1])
-    opened = Console(store=store, home=home, rules=AgentsPage(explains=Files(), workspace=os.getcwd()))
+    opened = Console(store=store, home=home, rules=AgentsPage(explains=Files(), workspace=os.getcwd()), servers=servers_here)
     person.say(f"The console is on this machine alone. Open this link in your browser:\n\n  {opened.link(taken)}\n")
     person.say(f"It works once, within 10 minutes. Enter shows another link, Ctrl-C ends {ends}.")
     with console_open(find_places(os.environ).state, f"http://{HOST}:{taken}"):

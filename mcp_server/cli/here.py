@@ -9,6 +9,7 @@ import click
 
 from mcp_server.settings.load import load_settings
 from mcp_server.settings.places import Places, find_places
+from mcp_server.settings.upstream import Upstream
 from mcp_server.settings.values import Flags, Settings
 from mcp_server.settings.workspace import check_workspace
 
@@ -32,6 +33,11 @@ def here(workspace: Path, flags: Flags | None = None, environment: Mapping[str, 
     places = find_places(environment)
     real = check_workspace(workspace, places)
     return Here(workspace=real, places=places, settings=load_settings(workspace=real, places=places, flags=flags or Flags()))
+
+
+def servers_here() -> Mapping[str, Upstream]:
+    """The other MCP servers. Raises as `here`."""
+    return here(Path.cwd()).settings.upstreams
 
 
 workspace_option = click.option(

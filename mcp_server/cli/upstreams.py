@@ -1,8 +1,7 @@
 """`remit upstreams`: the other MCP servers, how each was found last, and what is pinned of them. Connects to none."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +11,13 @@ from mcp_server.cli.here import here, workspace_option
 from mcp_server.cli.server_sign_in import sign_in, sign_out
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe, table
-from mcp_server.protocol.upstream.naming import Definition
-from mcp_server.protocol.upstream.notes import Noted, noted, origin_of
+from mcp_server.protocol.upstream.notes import Use
+from mcp_server.protocol.upstream.seen import Seen, average_of, seen
 from mcp_server.sessions.visible import json_line
 from mcp_server.sessions.wording import span_of
-from mcp_server.settings.upstream import Upstream
 from mcp_server.store.protocol import Store
-from mcp_server.store.upstreams import Pin
 
 HEADS = ("SERVER", "HOW", "STATE", "PROTOCOL", "TOOLS", "CALLS", "FAILED", "AVERAGE")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
-    """One server."""
-
-    name: str
-    config: Upstream
-    noted: Noted
-    pins: Mapping[str, Pin]
-
-    @property
-    def tools(self) -> Mapping[str, Definition]:
-        return self.noted.known(self.name)
-
-    @property
-    def state(self) -> str:
-        return self.noted.state or "not used yet"
 
 
 @click.command(short_help="Other MCP servers: how each was found last.")
@@ -62,13 +41,13 @@ def upstreams(server: str | None, workspace: Path, deed: str | None, as_json: bo
         (sign_in if deed == "sign-in" else sign_out)(whole, server)
         return
 
-    async def read(store: Store) -> Sequence[_Shown]:
-        return [await _shown(store, name, config) for name, config in settings.items() if server in (None, name)]
+    async def read(store: Store) -> Sequence[Seen]:
+        return [await seen(store, [ME], name, config) for name, config in settings.items() if server in (None, name)]
 
     _tell(with_store(read), server, as_json=as_json)
 
 
-def _tell(found: Sequence[_Shown], server: str | None, *, as_json: bool) -> None:
+def _tell(found: Sequence[Seen], server: str | None, *, as_json: bool) -> None:
     if as_json:
         for one in found:
             click.echo(json_line(_as_object(one)))
@@ -81,22 +60,12 @@ def _tell(found: Sequence[_Shown], server: str | None, *, as_json: bool) -> None
         click.echo("no other MCP servers are set; `mcpServers` in your settings names them")
 
 
-async def _shown(store: Store, name: str, config: Upstream) -> _Shown:
-    found = await store.found("" if config.shareable else ME, name)
-    before = noted(None if found is None else found.said)
-    kept = before if before.origin == origin_of(config) else Noted()
-    return _Shown(name=name, config=config, noted=kept, pins=await store.pins(ME, name))
+def _row(one: Seen) -> tuple[str, ...]:
+    used, how = one.used, one.config.url or one.config.command or ""
+    return (one.name, how, one.state, one.noted.era, str(len(one.noted.tools)), str(used.calls), str(used.failed), average_of(used))
 
 
-def _row(one: _Shown) -> tuple[str, ...]:
-    uses = one.noted.use.values()
-    calls, failed, seconds = sum(use.calls for use in uses), sum(use.failed for use in uses), sum(use.seconds for use in uses)
-    how = one.config.url or one.config.command or ""
-    average = f"{seconds / calls:.3f} s" if calls else ""
-    return (one.name, how, one.state, one.noted.era, str(len(one.noted.tools)), str(calls), str(failed), average)
-
-
-def _tell_failures(found: Sequence[_Shown]) -> None:
+def _tell_failures(found: Sequence[Seen]) -> None:
     for one in found:
         if one.noted.failure and one.noted.failed_at is not None:
             ago = span_of(max(0.0, time.time() - one.noted.failed_at))
@@ -105,27 +74,19 @@ def _tell_failures(found: Sequence[_Shown]) -> None:
             click.echo(safe(f"{one.name}: {line}"))
 
 
-def _tell_tools(one: _Shown) -> None:
+def _tell_tools(one: Seen) -> None:
     rows = [
-        (definition.tool.name, _pinned(one, own), *_used(one.noted, own), definition.tool.title) for own, definition in one.tools.items()
+        (definition.tool.name, one.pin_of(own), *_used(one.use_of(own)), definition.tool.title) for own, definition in one.tools.items()
     ]
-    click.echo(table(("TOOL", "PIN", "CALLS", "FAILED", "TITLE"), rows) if rows else "its tools are not known yet")
+    click.echo(table(("TOOL", "PIN", "CALLS", "FAILED", "AVERAGE", "TITLE"), rows) if rows else "its tools are not known yet")
     _tell_failures([one])
 
 
-def _pinned(one: _Shown, tool: str) -> str:
-    pin = one.pins.get(one.tools[tool].tool.name)
-    if pin is None:
-        return "none yet"
-    return "as it is" if pin.digest == one.tools[tool].tool.digest else "changed: asks"
+def _used(use: Use) -> tuple[str, str, str]:
+    return str(use.calls), str(use.failed), average_of(use)
 
 
-def _used(kept: Noted, tool: str) -> tuple[str, str]:
-    use = kept.use.get(tool)
-    return ("0", "0") if use is None else (str(use.calls), str(use.failed))
-
-
-def _as_object(one: _Shown) -> dict[str, Any]:
+def _as_object(one: Seen) -> dict[str, Any]:
     return {
         "server": one.name,
         "command": one.config.command,
@@ -139,7 +100,7 @@ def _as_object(one: _Shown) -> dict[str, Any]:
         "handshake_seconds": one.noted.handshake,
         "left_out": one.noted.left_out,
         "tools": [
-            {"name": definition.tool.name, "pin": _pinned(one, own), **(one.noted.use[own].model_dump() if own in one.noted.use else {})}
+            {"name": definition.tool.name, "pin": one.pin_of(own), **(one.noted.use[own].model_dump() if own in one.noted.use else {})}
             for own, definition in one.tools.items()
         ],
     }

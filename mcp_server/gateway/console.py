@@ -14,10 +14,13 @@ from mcp_server.gateway.access import Access
 from mcp_server.gateway.agents import AgentsPage
 from mcp_server.gateway.answering import Answering
 from mcp_server.gateway.belongings import Belongings, belongings_of
-from mcp_server.gateway.frame import Frame, outside, turned_away
+from mcp_server.gateway.frame import ROOMS, Frame, outside, turned_away
 from mcp_server.gateway.guarding import Guarded, names_of
 from mcp_server.gateway.pages import Pages, file
+from mcp_server.gateway.servers import ROOM as SERVERS
+from mcp_server.gateway.servers import Servers, ServersPage
 from mcp_server.gateway.visits import Visit
+from mcp_server.protocol.upstream.sign_ins import SignIns
 from mcp_server.store.protocol import Store
 
 HOST = "127.0.0.1"
@@ -38,6 +41,8 @@ class Console:
     home: str = ""
     rules: AgentsPage | None = None
     """The page of agents and rules; None: nobody reads them."""
+    servers: Servers = dict
+    """The other servers, as settings name them now."""
     access: Access = field(init=False)
     answering: Answering = field(init=False)
 
@@ -68,7 +73,7 @@ class Console:
 
     def frame(self, visit: Visit) -> Frame:
         """What stands around every page."""
-        return Frame(door=self.door, foot=FOOT)
+        return Frame(door=self.door, foot=FOOT, rooms=(*ROOMS, SERVERS))
 
     async def whose(self, visit: Visit) -> Belongings:
         """What may be seen in a visit: what is theirs."""
@@ -109,7 +114,16 @@ def console_app(console: Console, *, port: int) -> ASGIApp:
         home=console.home,
         rules=console.rules,
     )
-    inside = Mount(f"/{console.door}", routes=[Route("/open", console.open), *pages.routes()])
+    # People sign in to other servers with a command here: this page only tells how they were found.
+    servers = ServersPage(
+        entrance=console,
+        answering=console.answering,
+        whose=console.whose,
+        servers=console.servers,
+        signs=SignIns(dict),
+        clock=console.clock,
+    )
+    inside = Mount(f"/{console.door}", routes=[Route("/open", console.open), *servers.routes(), *pages.routes()])
     leading = [Route("/prompts/{prompt_id}", console.lead), Route("/static/{name}", console.file_outside)]
     app = Starlette(routes=[inside, *leading], exception_handlers={404: nowhere})
     return Guarded(app=app, hosts=names_of(port))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mcp_server.gateway.door import Came
 from mcp_server.gateway.reception import Reception
-from mcp_server.gateway.servers import Rooms
+from mcp_server.gateway.servers import Rooms, Servers
 from mcp_server.protocol.upstream.sign_ins import SignIns
 from mcp_server.store.protocol import Store
 from mcp_server.telemetry.base import Scrape, Telemetry
@@ -28,6 +28,8 @@ class Lent:
     tools: Sequence[str]
     signs: SignIns
     """Sign-ins of people to other servers."""
+    servers: Servers
+    """The other servers, as settings name them now."""
     came: Came
     """Told of the token that each request came with."""
     part: Callable[[], None]
@@ -40,4 +42,4 @@ class Lent:
     @property
     def rooms(self) -> Rooms:
         """Where the console's navigation leads."""
-        return Rooms(self.signs)
+        return Rooms(self.signs, self.servers)

@@ -1,6 +1,6 @@
-"""The servers that people sign in to themselves, as a page of the console: which there are, and a sign-in and a sign-out for each."""
+"""The other MCP servers as a page of the console: how somebody's sessions found each last, and a sign-in where it knows people by one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -8,28 +8,38 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from mcp_server.errors import ConfigError
 from mcp_server.gateway.answering import Answering, Sent
+from mcp_server.gateway.belongings import Belongings
 from mcp_server.gateway.entering import Entrance, reading, writing
 from mcp_server.gateway.frame import TEAM_ROOMS
-from mcp_server.gateway.html import Child, Html, el, said
+from mcp_server.gateway.html import Child, el, join, said
+from mcp_server.gateway.server_cards import card
 from mcp_server.gateway.visits import Visit
 from mcp_server.protocol.sign_in.given import NotGiven, Returned
+from mcp_server.protocol.upstream.seen import seen
 from mcp_server.protocol.upstream.sign_ins import SignIns
+from mcp_server.settings.upstream import Upstream
 
 ROOM = ("servers", "Servers")
-INTRODUCTION = "Servers that know you by a sign-in of your own. Agents that work for you use it; nobody else's do."
+INTRODUCTION = "The other MCP servers whose tools your agents may use, as they were found last."
+SIGN_IN = "It knows you by a sign-in of your own. Agents that work for you use it; nobody else's do. "
+
+Servers = Callable[[], Mapping[str, Upstream]]
+"""Those that settings name now."""
 LONGEST = 4096
 """Characters of anything that comes back with a browser."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rooms:
-    """Where the navigation of a gateway's console leads: to this page where people sign in to any server."""
+    """Where the navigation of a gateway's console leads: to this page where there are other servers."""
 
     signs: SignIns
+    servers: Servers
 
     def __call__(self) -> tuple[tuple[str, str], ...]:
-        return (*TEAM_ROOMS, ROOM) if self.signs.any else TEAM_ROOMS
+        return (*TEAM_ROOMS, ROOM) if self.signs.any or self.servers() else TEAM_ROOMS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +48,11 @@ class ServersPage:
 
     entrance: Entrance
     answering: Answering
+    whose: Callable[[Visit], Awaitable[Belongings]]
+    servers: Servers
     signs: SignIns
-    origin: str
-    """That of the console's pages."""
+    origin: str = ""
+    """That of the console's pages. Needed where anybody signs in."""
     clock: Callable[[], float]
 
     def routes(self) -> list[Route]:
@@ -81,33 +93,33 @@ class ServersPage:
         return self.entrance.frame(visit).page("Sign in to a server", ROOM[0], el("h1", None, "Sign in to a server"), words, link)
 
     async def _page(self, visit: Visit, *, note: str = "", status: int = 200) -> Response:
-        standing = await self.signs.standing(visit.principal.key)
+        standing, mine = await self.signs.standing(visit.principal.key), await self.whose(visit)
+        try:
+            servers = self.servers()
+        except ConfigError as error:
+            servers, note = dict[str, Upstream](), str(error)
+        found = [await seen(mine.store, mine.keys, name, config) for name, config in servers.items()]
         body: list[Child] = [
             el("h1", None, ROOM[1]),
             el("p", {"class": "note", "role": "status"}, said(note)) if note else None,
-            el(
-                "p",
-                None,
-                INTRODUCTION,
-            ),
-            *(self._card(visit, name, signed_in=signed_in) for name, signed_in in standing.items()),
-            None if standing else el("p", None, "There is no such server."),
+            el("p", None, INTRODUCTION),
+            *(card(one, self._signing(visit, one.name, standing.get(one.name))) for one in found),
+            None if found else el("p", None, "There are none: `mcpServers` in the settings names them."),
         ]
         return self.entrance.frame(visit).page(ROOM[1], ROOM[0], *body, status=status)
 
-    def _card(self, visit: Visit, name: str, *, signed_in: bool) -> Html:
+    def _signing(self, visit: Visit, name: str, signed_in: bool | None) -> Child:
+        if signed_in is None:
+            return None
         deed, words = ("sign-out", "Sign out") if signed_in else ("sign-in", "Sign in")
-        title = f"server-{name}"
-        return el(
-            "article",
-            {"class": "card", "aria-labelledby": title},
-            el("h2", {"id": title}, said(name)),
-            el("p", {"class": "when"}, "You are signed in." if signed_in else "You are not signed in: its tools refuse your calls."),
+        stands = "You are signed in." if signed_in else "You are not signed in: its tools refuse your calls."
+        return join(
+            el("p", {"class": "when"}, SIGN_IN, stands),
             el(
                 "form",
                 {"method": "post", "action": f"/{self.entrance.door}/servers/{name}"},
                 el("input", {"type": "hidden", "name": "key", "value": visit.form_key}),
-                el("button", {"type": "submit", "name": "do", "value": deed, "aria-describedby": title}, words),
+                el("button", {"type": "submit", "name": "do", "value": deed, "aria-describedby": f"server-{name}"}, words),
             ),
         )
 

@@ -40,7 +40,15 @@ def team_console(
 
     answering = Answering(store=store, principal="")
     pages = Pages(store=store, entrance=entrance, answering=answering, whose=whose, clock=clock, home=home)
-    servers = ServersPage(entrance=entrance, answering=answering, signs=rooms.signs, origin=entrance.names.origin, clock=clock)
+    servers = ServersPage(
+        entrance=entrance,
+        answering=answering,
+        whose=whose,
+        servers=rooms.servers,
+        signs=rooms.signs,
+        origin=entrance.names.origin,
+        clock=clock,
+    )
     return Guarded(app=_app(entrance, pages, servers), hosts=None, origin=entrance.names.origin)
 
 

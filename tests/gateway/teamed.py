@@ -20,7 +20,7 @@ from mcp_server.gateway.coming_in import console_of
 from mcp_server.gateway.door import Hosts
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.keys import KeyHolders, digest_of, new_key
-from mcp_server.gateway.servers import Rooms
+from mcp_server.gateway.servers import Rooms, Servers
 from mcp_server.principal import Principal, TokenPrincipal
 from mcp_server.protocol.http import listen
 from mcp_server.protocol.upstream.sign_ins import SignIns
@@ -154,8 +154,10 @@ SignsOf = Callable[[Store], SignIns]
 
 
 @asynccontextmanager
-async def teamed(folder: Path, *, public: bool = False, signs: SignsOf = lambda _: SignIns(dict), **gateway: Any) -> AsyncGenerator[Team]:
-    """Serve the console on the store in a folder. `public`: without a secret at the issuer."""
+async def teamed(
+    folder: Path, *, public: bool = False, signs: SignsOf = lambda _: SignIns(dict), servers: Servers = dict, **gateway: Any
+) -> AsyncGenerator[Team]:
+    """Serve the console on the store in a folder. `public`: without a secret at the issuer. `servers`: other ones behind it."""
     secret = None if public else mint("sec")
     async with signing_in() as issuer:
         with listen("127.0.0.1", 0) as sock:
@@ -167,7 +169,7 @@ async def teamed(folder: Path, *, public: bool = False, signs: SignsOf = lambda 
                 said["client_secret_file"] = str(folder / "client-secret")
             settings = {"url": f"{origin}/mcp", "issuers": [{"issuer": issuer.url}], "console": said, **gateway}
             now = [Gateway.model_validate(settings)]
-            async with _served(now, folder, sock, signs) as (store, clocks):
+            async with _served(now, folder, sock, signs, servers) as (store, clocks):
                 team = Team(
                     url=f"{origin}/console",
                     store=store,
@@ -183,7 +185,7 @@ async def teamed(folder: Path, *, public: bool = False, signs: SignsOf = lambda 
 
 @asynccontextmanager
 async def _served(
-    now: list[Gateway], folder: Path, sock: Any, signs: SignsOf
+    now: list[Gateway], folder: Path, sock: Any, signs: SignsOf, servers: Servers
 ) -> AsyncGenerator[tuple[Store, tuple[list[float], list[float]]]]:
     gateway, clocks = now[0], ([time.time()], [1000.0])
     store, fetcher = open_store(folder / "remit.db"), Fetcher()
@@ -199,7 +201,7 @@ async def _served(
             cast("Rulebook", Says(now)),
             settled=lambda: now[0],
             home="/home/x",
-            rooms=Rooms(signs(store)),
+            rooms=Rooms(signs(store), servers),
             steady=lambda: clocks[1][0],
             clock=lambda: clocks[0][0],
         )

@@ -12,10 +12,13 @@ import pytest
 
 from mcp_server.protocol.sign_in.flow import As
 from mcp_server.protocol.upstream.guarded import guarded_way
+from mcp_server.protocol.upstream.notes import Noted, Use, origin_of
 from mcp_server.protocol.upstream.personal import Personal
 from mcp_server.protocol.upstream.sign_ins import SignIns
 from mcp_server.protocol.upstream.vault import Vault
+from mcp_server.settings.upstream import Upstream
 from mcp_server.store.protocol import Store
+from mcp_server.store.upstreams import Found, Pin
 from mcp_server.tools.web.wires import Wires
 from tests.behaviour.world import make_world
 from tests.bounds import LONG
@@ -25,6 +28,7 @@ from tests.gateway.inside import inside
 from tests.gateway.speaking import Speaker
 from tests.gateway.teamed import Team, Window, teamed
 from tests.protocol.connect import ERAS, Era
+from tests.store.samples import a_session
 from tests.upstream.guarded_server import Browser, Guarded, guarded
 from tests.upstream.scripted import Scripted
 
@@ -90,7 +94,8 @@ async def console(folder: Path) -> AsyncGenerator[tuple[Team, Guarded]]:
             group.start_soon(made.run)
             return made
 
-        async with teamed(folder, signs=signs) as team:
+        named = {"notes": Upstream.model_validate({"url": server.url, "oauth": {}})}
+        async with teamed(folder, signs=signs, servers=lambda: named) as team:
             yield team, server
         group.cancel_scope.cancel()
 
@@ -118,6 +123,31 @@ async def test_a_person_signs_in_to_a_server_in_the_console_and_out_again(tmp_pa
         assert "You are not signed in" in words_of((await bob.get("servers")).text)
         await ada.post("servers/notes", {"key": await ada.form_key(), "do": "sign-out"})
         assert "You are not signed in" in words_of((await ada.get("servers")).text)
+
+
+async def test_a_person_sees_how_their_own_sessions_found_each_server_and_nobody_elses(tmp_path: Path) -> None:
+    named = {
+        "notes": Upstream.model_validate({"url": "https://notes.example.org/mcp?key=s3cret"}),
+        "files": Upstream.model_validate({"command": "/opt/files/serve", "args": ["--key", "s3cret"]}),
+    }
+    tool = {"name": "say", "inputSchema": {"type": "object"}}
+    async with teamed(tmp_path, servers=lambda: named) as team:
+        ada, bob = await team.window_of("ada"), await team.window_of("bob")
+        for client, calls, state, at in (("editor", 3, "failed", 5.0), ("shell", 2, "connected", 9.0)):
+            kept = Noted(
+                origin=origin_of(named["notes"]), state=state, era="2026-07-28", tools=[tool], use={"say": Use(calls=calls, failed=1)}
+            )
+            key = f'["{team.issuer.url}","ada","{client}"]'
+            await team.store.add_session(a_session(f"root_{client}", principal=key))
+            await team.store.set_found(Found(principal=key, server="notes", said=kept.text(), at=at))
+            await team.store.pin(key, "notes", "notes__say", Pin(digest="another", definition="", at=at))
+        hers, his = words_of((await ada.get("servers")).text), words_of((await bob.get("servers")).text)
+    assert "at notes.example.org: connected" in hers
+    assert "notes__saychanged: asks52" in hers
+    assert "runs serve: not used yet" in hers
+    assert "at notes.example.org: not used yet" in his
+    assert "notes__say" not in his
+    assert "s3cret" not in hers + his
 
 
 async def test_a_sign_in_that_somebody_else_began_is_not_ended_in_anothers_browser(tmp_path: Path) -> None:
