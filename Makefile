@@ -35,7 +35,7 @@ help:
 	@echo 'make lint       ruff and pyright'
 	@echo 'make check      what continuous integration runs: lint, then test, nothing skipped'
 	@echo 'make conformance the official suite against the server, into docs/conformance.md'
-	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell, RUNS=400 servers that die and 10,000 visits, into docs/campaigns.md'
+	@echo 'make campaign   the random searches with FACTOR=50 times as many examples, fresh ones; 20,000 lines of shell, RUNS=400 servers that die, 10,000 visits and 200 servers behind that are lost, into docs/campaigns.md'
 	@echo 'make bench      what Remit costs beside its peers, into docs/benchmarks.md'
 	@echo 'make peers      the gateways that it is measured beside, each in an environment of its own, into build/'
 	@echo 'make format     put the layout of the code right'
@@ -75,6 +75,7 @@ campaign: $(VENV)/.dev
 	@$(BIN)/python -m tests.shell.test_differential 20000
 	@$(BIN)/python -m tests.faults $(RUNS)
 	@$(BIN)/python -m tests.crowds 10000
+	@$(BIN)/python -m tests.losses 200 1000
 	@REMIT_CAMPAIGN=$(FACTOR) $(BIN)/python -m pytest -n auto --maxprocesses 8 $(TESTS)
 
 bench: $(VENV)/.dev peers

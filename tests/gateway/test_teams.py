@@ -1,6 +1,7 @@
 """What a team's policy gives whom, over the real address, in both eras: rules, tools, agents, modes, workspaces."""
 
 import os
+import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -21,9 +22,10 @@ from tests.bounds import LONG
 from tests.gateway.authorization import Issuer, issuing
 from tests.gateway.inside import Inside, inside
 from tests.gateway.speaking import Speaker
-from tests.protocol.connect import ERAS, Era
+from tests.protocol.connect import ERAS, ROOT, Era
 
 PAYMENTS = [{"claims": {"groups": "payments"}}]
+OPS = [{"claims": {"groups": "ops"}}]
 
 Policy = Mapping[str, Any]
 
@@ -77,6 +79,19 @@ async def test_what_one_is_not_given_is_neither_listed_nor_done(tmp_path: Path, 
         async with visiting(served.url, token_of(served, issuer, "bob"), era) as bob:
             assert {"write", "bash"} <= {tool.name for tool in (await bob.list_tools()).tools}
             assert (await wrote(bob, "b.txt")).startswith("created")
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_team_is_given_the_tools_of_a_server_by_its_name(tmp_path: Path, era: Era) -> None:
+    play = {"command": sys.executable, "args": ["-I", "-S", str(ROOT / "tests" / "upstream" / "bare.py")]}
+    policy = {"teams": {"payments": {"who": PAYMENTS, "tools": ["read", "play__*"]}, "ops": {"who": OPS, "tools": ["read", "other__*"]}}}
+    async with governed(tmp_path, policy, mcpServers={"play": play}, permission={"play__*": "allow"}) as (served, issuer):
+        async with visiting(served.url, token_of(served, issuer, groups=["payments"]), era) as alice:
+            assert {tool.name for tool in (await alice.list_tools()).tools} >= {"read", "play__say"}
+            assert text_of(await alice.call_tool("play__say", {"text": "hi"})) == "said hi"
+        async with visiting(served.url, token_of(served, issuer, "bob", groups=["ops"]), era) as bob:
+            assert {tool.name for tool in (await bob.list_tools()).tools} == {"read"}
+            assert "there is no tool 'play__say'" in text_of(await bob.call_tool("play__say", {"text": "hi"}))
 
 
 @pytest.mark.parametrize("era", ERAS)

@@ -99,6 +99,8 @@ class Scripted:
     """How often its tools were asked for."""
     calls: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list[tuple[str, Mapping[str, Any]]])
     bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
+    lister: Callable[[Context, PaginatedRequestParams | None], Awaitable[ListToolsResult]] | None = None
+    """Lists its tools instead of what it would say. None: nothing does."""
     entered: int = 0
     """How often somebody connected."""
 
@@ -127,8 +129,10 @@ class Scripted:
         self.entered += 1
         yield
 
-    async def _list(self, ctx: Context, _: PaginatedRequestParams | None) -> ListToolsResult:
+    async def _list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         self.lists += 1
+        if self.lister is not None:
+            return await self.lister(ctx, params)
         return ListToolsResult(tools=[self._tool(name) for name in self.does])
 
     def _tool(self, name: str) -> Tool:

@@ -71,6 +71,15 @@ async def test_a_server_that_cannot_be_connected_to_is_told_of(tmp_path: Path, m
     assert "MCP server play: it cannot be connected to" in info
 
 
+async def test_what_no_header_can_hold_is_named_by_the_header_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEIR_TOKEN", "of-chance\ndrawn")
+    async with connect(world_at(tmp_path, "http://127.0.0.1:9/mcp"), NEAR) as connected:
+        await bounded(connected.client.list_tools())
+        info = text_of(await bounded(connected.call("session_info")))
+    assert "MCP server play: the header Authorization would hold what no header may" in info
+    assert "chance" not in info
+
+
 async def nobody_known() -> None:
     """The server asks nobody who they are."""
 

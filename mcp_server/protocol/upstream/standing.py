@@ -41,6 +41,8 @@ class Standing:
     """It was listed in this process."""
     failures: int = 0
     """In a row."""
+    failed_born: float = float("-inf")
+    """When the connection was begun that failed last, by the steady clock."""
     retry_at: float = 0.0
     """By the steady clock."""
     dirty: bool = False
@@ -74,11 +76,13 @@ class Standing:
         """A connection is over, or was never made."""
         self.dirty = True
         lost = link.failure != ""
+        if not lost and link.born < self.failed_born:
+            return  # that it ended in peace says nothing of one that was begun later
         self.noted.state = "failed" if lost else "at rest"
         if not lost:
             self.failures = 0
             return
-        self.noted.failure, self.noted.failed_at = link.failure, now
+        self.noted.failure, self.noted.failed_at, self.failed_born = link.failure, now, link.born
         if link.unset or (link.era and steady - link.born >= SHORT_LIFE):
             self.failures = 0  # it is tried again at once
             return
