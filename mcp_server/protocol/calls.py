@@ -3,7 +3,7 @@
 A visitor's work: the call is begun and goes on in the sessions room, whatever becomes of the request.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Protocol, assert_never
 
 import anyio
@@ -13,16 +13,16 @@ from mcp_types import CallToolRequestParams, CallToolResult, InputRequiredResult
 from pydantic import ValidationError
 
 from mcp_server.protocol.apps import Panel, beside, declares_apps
+from mcp_server.protocol.arriving import Arriving
 from mcp_server.protocol.asking import Channel, Exhausted, LookAgain, Suspend, Visit
-from mcp_server.protocol.asking_rounds import RoundState, read_state, take_replies
+from mcp_server.protocol.asking_rounds import read_state, take_replies
 from mcp_server.protocol.channels import Elsewhere, channel_of, lends_of
 from mcp_server.protocol.company import Attached, accompanied, passed_on
-from mcp_server.protocol.lines import Line, line_of
-from mcp_server.protocol.showing import Showing
-from mcp_server.protocol.timing import Timing
+from mcp_server.protocol.lines import Line
+from mcp_server.protocol.param_headers import HeadersDisagree, refuse_unless_they_agree
 from mcp_server.protocol.wire import ended, failure, misfit, tool_error, unknown_tool, waiting
-from mcp_server.records import PromptId, SessionRecord
-from mcp_server.sessions.front import Caller, Ended, Front, Open
+from mcp_server.records import PromptId
+from mcp_server.sessions.front import Caller, Ended, Open
 from mcp_server.tools.base import SEPARATOR, ToolSpec
 
 log = structlog.get_logger("protocol")
@@ -66,38 +66,39 @@ class ToolCalls:
 
     def __init__(
         self,
-        front: Front,
+        arriving: Arriving,
         *,
         caller_of: CallerOf,
-        timing: Timing,
-        clock: Callable[[], float],
         keeper: Keeper | None = None,
         panel: Panel | None = None,
-        showing: Showing | None = None,
         noted: Noted = unnoted,
     ) -> None:
         self._noted = noted
-        self._showing = showing or Showing()
+        self._arriving = arriving
         self._keeper = keeper
         self._panel = panel
         self._of_panel = frozenset(tool.name for tool in panel.tools()) if panel is not None else frozenset[str]()
-        self._front = front
+        self._front = arriving.front
         self._caller_of = caller_of
-        self._timing = timing
-        self._clock = clock
-        self._specs = {spec.name: spec for spec in front.specs()}
+        self._specs = {spec.name: spec for spec in self._front.specs()}
 
     async def __call__(self, ctx: Request, params: CallToolRequestParams) -> Told:
-        """The result, one more round, or a task. Never an exception: what goes wrong is told as far as it is anybody's business."""
+        """The result, one more round, or a task. What goes wrong is told as far as it is anybody's business.
+
+        Raises:
+            HeadersDisagree: The request says two different things.
+        """
         panel = self._panel if self._panel is not None and declares_apps(ctx) else None
         if panel is not None and params.name in self._of_panel:
             return await self._panelled(ctx, panel, params)
         try:
-            spec = self._specs.get(params.name) or await self._foreign(ctx, params.name)
+            spec = self._specs.get(params.name) or await self._foreign(ctx, params)
             if spec is None:
                 return unknown_tool(params.name, tuple(self._specs), self._front.wrong_with(self._caller_of(ctx), params.name))
             keeper = self._keeper if self._keeper is not None and self._keeper.keeps(ctx, spec) else None
             return await self._answered(ctx, spec, params, panel, keeper)
+        except HeadersDisagree:
+            raise  # an error of HTTP, for whoever wrote the client
         except Exception as error:
             return failure(error, params.name)
 
@@ -109,8 +110,11 @@ class ToolCalls:
             return failure(error, spec.name)
         return told if not isinstance(told, dict) else failure(TypeError("a handle that nobody can take"), spec.name)
 
-    async def _foreign(self, ctx: Request, name: str) -> ToolSpec | None:
-        return await self._front.foreign(self._caller_of(ctx), name) if SEPARATOR in name else None
+    async def _foreign(self, ctx: Request, params: CallToolRequestParams) -> ToolSpec | None:
+        spec = await self._front.foreign(self._caller_of(ctx), params.name) if SEPARATOR in params.name else None
+        if spec is not None and spec.foreign is not None:
+            refuse_unless_they_agree(ctx, spec.foreign, params.arguments or {})
+        return spec
 
     async def _answered(
         self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams, panel: Panel | None, keeper: Keeper | None
@@ -123,22 +127,19 @@ class ToolCalls:
     async def _panelled(self, ctx: Request, panel: Panel, params: CallToolRequestParams) -> CallToolResult:
         try:
             caller = self._caller_of(ctx)
-            return await panel.call(caller, await self._root(caller, line_of(ctx, self._front, self._timing)), params)
+            root, _ = await self._arriving.root(ctx, caller)
+            return await panel.call(caller, root, params)
         except Exception as error:
             return failure(error, params.name)
-
-    async def _root(self, caller: Caller, line: Line | None) -> SessionRecord:
-        return await (self._shared_root(caller) if line is None else line.root(caller))
 
     async def _answer(
         self, ctx: Request, spec: ToolSpec, params: CallToolRequestParams, panel: Panel | None, keeper: Keeper | None
     ) -> Told:
         caller = self._caller_of(ctx)
-        line = line_of(ctx, self._front, self._timing)
-        root = await self._root(caller, line)
+        root, line = await self._arriving.root(ctx, caller)
         back = read_state(params.request_state)
-        visit = await self._attach(caller, root, spec.name, params.arguments or {}, back)
-        attached = Attached(self._front, visit.call_id, self._timing.leave)
+        visit = await self._arriving.visit(caller, root, spec.name, params.arguments or {}, back)
+        attached = Attached(self._front, visit.call_id, visit.timing.leave)
         outcome: Ended | Open | Suspend | None = None
         lends = lends_of(ctx, line)
         self._front.lends(visit.call_id, lends)
@@ -164,25 +165,6 @@ class ToolCalls:
         finally:
             self._noted(ctx, _verdict_of(outcome))
             await attached.let_go()
-
-    async def _shared_root(self, caller: Caller) -> SessionRecord:
-        with anyio.fail_after(self._timing.begin, shield=True):
-            return await self._front.open_root(caller, shared=True)
-
-    async def _attach(self, caller: Caller, root: SessionRecord, tool: str, arguments: Mapping[str, Any], back: RoundState | None) -> Visit:
-        # Shielded: a call that was begun must be known here, or nobody detaches from it.
-        with anyio.fail_after(self._timing.begin, shield=True):
-            begun = self._front.begin(root, tool, arguments) if back is None else self._front.rejoin(root, back.call)
-            call_id = await begun
-        return Visit(
-            front=self._front,
-            principal=caller.principal,
-            root=root,
-            call_id=call_id,
-            timing=self._timing,
-            showing=self._showing,
-            clock=self._clock,
-        )
 
 
 async def _handed(ctx: Request, spec: ToolSpec, visit: Visit, outcome: Ended | Open | Suspend, keeper: Keeper | None) -> Told:

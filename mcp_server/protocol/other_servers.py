@@ -51,10 +51,10 @@ Meta = dict[str, Any]
 class OtherServers:
     """Answers these requests: with what is Remit's own, and what other servers have."""
 
-    def __init__(self, front: Front, calls: ToolCalls, prompts: AgentPrompts, looks: Looks | None, *, caller_of: CallerOf) -> None:
+    def __init__(self, front: Front, calls: ToolCalls, looks: Looks | None, *, caller_of: CallerOf) -> None:
         self._front = front
         self._calls = calls
-        self._prompts = prompts
+        self._prompts = AgentPrompts(front, caller_of)
         self._looks = looks
         self._caller_of = caller_of
 

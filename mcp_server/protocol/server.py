@@ -10,8 +10,8 @@ from mcp.server.models import InitializationOptions
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp_types import CallToolRequestParams, ReadResourceRequestParams, Tool
 
-from mcp_server.protocol.agent_prompts import AgentPrompts
 from mcp_server.protocol.apps import IDENTIFIER, Panel, lister, reader
+from mcp_server.protocol.arriving import Arriving
 from mcp_server.protocol.calls import CallerOf, Noted, Request, ToolCalls, unnoted
 from mcp_server.protocol.instructions import instructions
 from mcp_server.protocol.lines import Line, lifespan_of
@@ -91,10 +91,11 @@ def build_server(
         on_list_tools=lister(_given(front, caller_of, tools), front.specs(), panel),
     )
     # Not as `on_call_tool`: that knows nothing of results that an extension claims.
-    calls = ToolCalls(front, caller_of=caller_of, timing=timing, clock=clock, keeper=tasks, panel=panel, showing=showing, noted=noted)
+    arriving = Arriving(front=front, timing=timing, showing=showing, clock=clock)
+    calls = ToolCalls(arriving, caller_of=caller_of, keeper=tasks, panel=panel, noted=noted)
     server.add_request_handler("tools/call", CallToolRequestParams, calls)
     _extend(server, tasks, looks)
-    _beside(server, OtherServers(front, calls, AgentPrompts(front, caller_of), looks, caller_of=caller_of), panel)
+    _beside(server, OtherServers(front, calls, looks, caller_of=caller_of), panel)
     security = RequestStateSecurity(keys=keys, ttl=timing.form_life, bind_principal=lambda ctx: caller_of(ctx).principal.key)
     server.middleware.append(RequestStateBoundary(security, default_audience=_NAME))
     return server

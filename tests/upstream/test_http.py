@@ -14,6 +14,7 @@ from mcp_server.settings.upstream import Upstream
 from mcp_server.tools.foreign import Whose
 from tests.behaviour.stories import NEAR, bounded, until
 from tests.behaviour.world import World, connect, make_world, text_of
+from tests.gateway.speaking import Speaker
 from tests.ports import held_port
 from tests.protocol.connect import served_http
 from tests.upstream.scripted import Scripted, told
@@ -44,6 +45,21 @@ def world_at(folder: Path, url: str) -> World:
 async def playing(play: Scripted) -> AsyncGenerator[str]:
     async with served_http(play.server()) as url:
         yield url
+
+
+async def test_a_header_that_repeats_an_argument_must_agree_with_it(tmp_path: Path) -> None:
+    play = Scripted(schemas={"say": {"type": "object", "properties": {"text": {"type": "string", "x-mcp-header": "Text"}}}})
+    async with playing(play) as theirs, connect(world_at(tmp_path, theirs), NEAR) as connected, httpx2.AsyncClient() as wire:
+        assert connected.parts is not None
+        async with served_http(connected.parts.server) as url:
+            speaker = Speaker(wire=wire, url=url, token="none", era="2026-07-28")
+            params = {"name": "play__say", "arguments": {"text": "hi"}}
+            statuses = [
+                (await speaker.posted("tools/call", params, **headers)).status_code
+                for headers in ({}, {"Mcp-Param-Text": "ho"}, {"Mcp-Param-Text": "hi"})
+            ]
+    assert statuses == [400, 400, 200]
+    assert len(play.calls) == 1
 
 
 async def test_a_server_at_an_address_is_called_with_its_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
