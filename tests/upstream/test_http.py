@@ -47,7 +47,8 @@ async def playing(play: Scripted) -> AsyncGenerator[str]:
         yield url
 
 
-async def test_a_header_that_repeats_an_argument_must_agree_with_it(tmp_path: Path) -> None:
+async def test_a_header_that_repeats_an_argument_must_agree_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("THEIR_TOKEN", "of-chance-drawn")
     play = Scripted(schemas={"say": {"type": "object", "properties": {"text": {"type": "string", "x-mcp-header": "Text"}}}})
     async with playing(play) as theirs, connect(world_at(tmp_path, theirs), NEAR) as connected, httpx2.AsyncClient() as wire:
         assert connected.parts is not None
