@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import anyio
 from mcp.server.lowlevel.server import Server
 from mcp_types import (
     EmptyResult,
@@ -13,18 +14,22 @@ from mcp_types import (
     SubscribeRequestParams,
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
+    Tool,
     UnsubscribeRequestParams,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.protocol.calls import CallerOf, Request
 from mcp_server.protocol.lines import Line, line_of
+from mcp_server.protocol.list_changes import ListSource, ListSubscribers, shelves_mark, tools_mark
 from mcp_server.protocol.listening import Listening, Source
 from mcp_server.protocol.resource_changes import ResourceSource
 from mcp_server.protocol.resource_subscribers import Subscribers
 from mcp_server.protocol.resources import Resources, not_yours
 from mcp_server.protocol.timing import Timing
-from mcp_server.sessions.front import Front
+from mcp_server.sessions.front import Caller, Front, Shelf
 from mcp_server.sessions.sight import Sight
+from mcp_server.tools.news import Kind
 
 
 class Looks:
@@ -35,7 +40,9 @@ class Looks:
         self._timing = timing
         self._resources = Resources(sight, caller_of=caller_of)
         self._subscribers = Subscribers(sight, self._resources, caller_of=caller_of)
-        self._listening = Listening([ResourceSource(sight, caller_of=caller_of), *sources], caller_of=caller_of)
+        self._lists = ListSubscribers(front)
+        own = (ResourceSource(sight, caller_of=caller_of), ListSource(front, caller_of=caller_of))
+        self._listening = Listening([*own, *sources], caller_of=caller_of)
 
     def serve(self, server: Server[Line]) -> None:
         """Have a server answer these requests."""
@@ -48,7 +55,22 @@ class Looks:
 
     async def run(self) -> None:
         """Tell connections up to 2025-11-25 what they watch. From 2026-07-28 on each stream tells its own."""
-        await self._subscribers.run()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._subscribers.run)
+            group.start_soon(self._lists.run)
+
+    def gave_tools(self, ctx: Request, caller: Caller, tools: Sequence[Tool]) -> None:
+        """A client was just given other servers' tools: up to 2025-11-25 it is told when they change."""
+        if (line := self._connection(ctx)) is not None:
+            self._lists.given(line, ctx.session, caller, "tools", tools_mark(tools))
+
+    def gave_shelves(self, ctx: Request, caller: Caller, kind: Kind, shelves: Sequence[Shelf]) -> None:
+        """Likewise, what they offer beside."""
+        if (line := self._connection(ctx)) is not None:
+            self._lists.given(line, ctx.session, caller, kind, shelves_mark(shelves, kind))
+
+    def _connection(self, ctx: Request) -> Line | None:
+        return None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else line_of(ctx, self._front, self._timing)
 
     def end(self) -> None:
         """Streams of `subscriptions/listen` end as they are to end."""

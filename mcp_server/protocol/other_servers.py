@@ -2,7 +2,7 @@
 tool, and whatever that asks of a person rides on the request.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp.server.lowlevel.server import Server
@@ -44,6 +44,7 @@ from mcp_server.protocol.wire import FROM
 from mcp_server.sessions.front import Front, Shelf
 from mcp_server.sessions.toolset.shelves import DESCRIPTION, MORE, NOT_THERE, PROMPTS, PROPOSALS, RESOURCES, ROLES, TOTAL, VALUES
 from mcp_server.tools.base import SEPARATOR
+from mcp_server.tools.news import Kind
 
 Meta = dict[str, Any]
 
@@ -73,7 +74,7 @@ class OtherServers:
     async def list_resources(self, ctx: Request, params: PaginatedRequestParams) -> ListResourcesResult:
         """`resources/list`, in one page."""
         own = [] if self._looks is None else (await self._looks.list_resources(ctx, params)).resources
-        shelves = await self._front.shelves_for(self._caller_of(ctx))
+        shelves = await self._shelves(ctx, "resources")
         return ListResourcesResult(resources=[*own, *(each for shelf in shelves for each in _resources(shelf))])
 
     async def list_templates(self, ctx: Request, params: PaginatedRequestParams) -> ListResourceTemplatesResult:
@@ -85,8 +86,15 @@ class OtherServers:
     async def list_prompts(self, ctx: Request, params: PaginatedRequestParams | None) -> ListPromptsResult:
         """`prompts/list`, in one page."""
         own = (await self._prompts.listed(ctx, params)).prompts
-        shelves = await self._front.shelves_for(self._caller_of(ctx))
+        shelves = await self._shelves(ctx, "prompts")
         return ListPromptsResult(prompts=[*own, *(each for shelf in shelves for each in _prompts(shelf))])
+
+    async def _shelves(self, ctx: Request, kind: Kind) -> Sequence[Shelf]:
+        caller = self._caller_of(ctx)
+        shelves = await self._front.shelves_for(caller)
+        if self._looks is not None:
+            self._looks.gave_shelves(ctx, caller, kind, shelves)
+        return shelves
 
     # ---- readings -------------------------------------------------------------------------------
 

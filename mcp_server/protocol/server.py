@@ -29,7 +29,7 @@ _LIST_MILLISECONDS = 60_000
 
 
 class _Server(Server[Line]):
-    """Says up to 2025-11-25 as well that it tells of changes in the list of resources. The SDK takes that from each transport's caller,
+    """Says up to 2025-11-25 as well that it tells of changes in its lists. The SDK takes that from each transport's caller,
     and its own HTTP transport says nothing.
     """
 
@@ -39,7 +39,7 @@ class _Server(Server[Line]):
         experimental_capabilities: dict[str, dict[str, Any]] | None = None,
         extensions: dict[str, dict[str, Any]] | None = None,
     ) -> InitializationOptions:
-        options = notification_options or NotificationOptions(resources_changed=True)
+        options = notification_options or NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
         return super().create_initialization_options(options, experimental_capabilities, extensions)
 
 
@@ -88,7 +88,7 @@ def build_server(
         cache_hints={"tools/list": CacheHint(ttl_ms=_LIST_MILLISECONDS), "prompts/list": CacheHint(ttl_ms=_LIST_MILLISECONDS)},
         lifespan=lifespan_of(front, timing),
         get_tool_input_schema=schemas.get,
-        on_list_tools=lister(_given(front, caller_of, tools), front.specs(), panel),
+        on_list_tools=lister(_given(front, caller_of, tools, looks), front.specs(), panel),
     )
     # Not as `on_call_tool`: that knows nothing of results that an extension claims.
     arriving = Arriving(front=front, timing=timing, showing=showing, clock=clock)
@@ -101,13 +101,16 @@ def build_server(
     return server
 
 
-def _given(front: Front, caller_of: CallerOf, every: Sequence[Tool]) -> Callable[[Request], Awaitable[Sequence[Tool]]]:
+def _given(front: Front, caller_of: CallerOf, every: Sequence[Tool], looks: Looks | None) -> Callable[[Request], Awaitable[Sequence[Tool]]]:
     """The tools of whoever makes a request; the list that was made once, where no settings speak of callers."""
 
     async def given(ctx: Request) -> Sequence[Tool]:
         caller = caller_of(ctx)
         own = every if caller.membership is None else listed(front.specs_for(caller))
-        return (*own, *listed(await front.foreign_for(caller)))
+        foreign = listed(await front.foreign_for(caller))
+        if looks is not None:
+            looks.gave_tools(ctx, caller, foreign)
+        return (*own, *foreign)
 
     return given
 

@@ -16,7 +16,7 @@ from mcp_server.sessions.answers import close_with
 from mcp_server.sessions.callbook import CallBook
 from mcp_server.sessions.clientcalls import ClientCall
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.front import Caller, Ended, ModelAsk, NotSaid, Offered, Said, Sampling, Settled, Shelf
+from mcp_server.sessions.front import Caller, Ended, ModelAsk, News, NotSaid, Offered, Said, Sampling, Settled, Shelf
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.sendable import given, sendable
@@ -66,6 +66,10 @@ class Desk:
 
     async def shelves_for(self, caller: Caller, server: str | None = None) -> tuple[Shelf, ...]:
         return await self._toolbox.shelves_for(caller, server)
+
+    @property
+    def news(self) -> News:
+        return self._deployment.upstreams.news
 
     def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
         return self._toolbox.reader(caller, server, kind)

@@ -15,6 +15,7 @@ from mcp_server.records import Answer, CallEnded, Prompt, PromptId, SessionRecor
 from mcp_server.sessions.models.asks import ModelAsk, NotSaid, Said
 from mcp_server.settings.membership import Membership
 from mcp_server.tools.base import Step, ToolSpec
+from mcp_server.tools.news import News
 from mcp_server.tools.shelves import Shelf
 
 
@@ -110,6 +111,11 @@ class Front(Protocol):
 
     async def shelves_for(self, caller: Caller, server: str | None = None) -> tuple[Shelf, ...]:
         """What other servers, or one of them, offer beside tools, as far as the caller is given it. Waits for them, within their bounds."""
+        ...
+
+    @property
+    def news(self) -> News:
+        """That what other servers offer may have changed."""
         ...
 
     def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from mcp_server.records import Part
 from mcp_server.tools.base import Anything, Hints, Step, ToolSpec
+from mcp_server.tools.news import News
 from mcp_server.tools.shelves import NoShelves, Shelves
 from mcp_server.tools.whose import Whose
 
@@ -96,6 +97,11 @@ class Upstreams(Protocol):
         ...
 
     @property
+    def news(self) -> News:
+        """That what they offer may have changed."""
+        ...
+
+    @property
     def shelves(self) -> Shelves:
         """What they offer beside tools."""
         ...
@@ -131,6 +137,7 @@ class NoUpstreams:
 
     names: tuple[str, ...] = ()
     shelves: Shelves = NoShelves()
+    news = News()
 
     def open(self) -> AbstractAsyncContextManager[None]:
         """See `Upstreams`. So with the others."""

@@ -32,6 +32,7 @@ from mcp_server.records import (
 from mcp_server.sessions.front import Caller, Ended, Offered, Open, Sampling, Settled
 from mcp_server.sessions.models.asks import NotSaid, Said
 from mcp_server.tools.base import Step, ToolSpec
+from mcp_server.tools.news import News
 from mcp_server.tools.shelves import Shelf
 
 
@@ -109,6 +110,10 @@ class ScriptedFront:
 
     async def shelves_for(self, caller: Caller, server: str | None = None) -> tuple[Shelf, ...]:
         return ()
+
+    @property
+    def news(self) -> News:
+        return News()
 
     def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
         return None

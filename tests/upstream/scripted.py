@@ -14,7 +14,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp.shared.subscriptions import ToolsListChanged
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
 from mcp_types import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -120,9 +120,12 @@ class Scripted:
         )
 
     async def tell_of_changes(self, ctx: Context) -> None:
-        """Its tools have changed, and it says so, as each era has it."""
+        """All that it offers has changed, and it says so, as each era has it."""
         await ctx.session.send_tool_list_changed()
-        await self.bus.publish(ToolsListChanged())
+        await ctx.session.send_prompt_list_changed()
+        await ctx.session.send_resource_list_changed()
+        for event in (ToolsListChanged(), PromptsListChanged(), ResourcesListChanged()):
+            await self.bus.publish(event)
 
     @asynccontextmanager
     async def _lifespan(self, _: Server[Any]) -> AsyncGenerator[None]:

@@ -1,7 +1,7 @@
 """One connection to one other server: made, used, and ended, by whoever comes first to want its end."""
 
 import math
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -19,11 +19,11 @@ from mcp_types import (
     Implementation,
     PaginatedRequestParams,
     Tool,
-    ToolListChangedNotification,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.errors import ToolFailure
+from mcp_server.protocol.upstream.changing import kinds_of, told_by
 from mcp_server.protocol.upstream.cleaning import in_line
 from mcp_server.protocol.upstream.expanding import NotSet
 from mcp_server.protocol.upstream.failing import failure_of, innermost, refused, unknown, words_of
@@ -31,6 +31,7 @@ from mcp_server.protocol.upstream.naming import Definition, definitions
 from mcp_server.protocol.upstream.shelf import Listed, Shelving
 from mcp_server.settings.upstream import Upstream
 from mcp_server.tools.base import Step
+from mcp_server.tools.news import KINDS, Kind
 
 log = structlog.get_logger("upstream")
 
@@ -84,31 +85,43 @@ Open = Callable[[Ends], "Transport | Server[Any]"]
 class Link:
     """One connection."""
 
+    calls = 0
+    """Under way now."""
+    left = False
+    """Nobody will come back to it."""
+    left_out: tuple[str, ...] = ()
+    """Tools of it that cannot be offered, a line each."""
+    stale = False
+    """It said that its tools have changed."""
+    era = ""
+    failure = ""
+    """Why it could not be made, or was lost; empty: it was not."""
+    unset = False
+    """It could not be made because something is not there that somebody must put there first."""
+
     def __init__(
-        self, server: str, config: Upstream, opened: Open, *, version: str, born: float, on_ready: "Callable[[Link], None]"
+        self,
+        server: str,
+        config: Upstream,
+        opened: Open,
+        *,
+        version: str,
+        born: float,
+        workspace: str,
+        on_ready: "Callable[[Link], None]",
+        on_change: Callable[[Kind], None],
     ) -> None:
         self.server = server
         self.config = config
         self.born = born
         """By the steady clock."""
+        self.workspace = workspace
+        """In which it was started."""
         self.used = born
         """When a call last began or ended."""
-        self.calls = 0
-        """Under way now."""
-        self.left = False
-        """Nobody will come back to it."""
         self.tools: Mapping[str, Definition] = {}
         """By their own names, as it said last."""
-        self.left_out: tuple[str, ...] = ()
-        """Tools of it that cannot be offered, a line each."""
-        self.stale = False
-        """It said that its tools have changed."""
         self.shelving = Shelving(server)
-        self.era = ""
-        self.failure = ""
-        """Why it could not be made, or was lost; empty: it was not."""
-        self.unset = False
-        """It could not be made because something is not there that somebody must put there first."""
         self.ready = anyio.Event()
         """It is made, or will not be."""
         self.over = anyio.Event()
@@ -116,6 +129,7 @@ class Link:
         self._opened = opened
         self._version = version
         self._on_ready = on_ready
+        self._on_change = on_change
         self._ends = Ends()
         self._scope = anyio.CancelScope()
         self._listing = anyio.Lock()
@@ -160,6 +174,7 @@ class Link:
                 self._client = client
                 await self._list(client)
                 self._on_ready(self)
+                self._say(KINDS)  # it may not offer what was kept of it from before
                 self.ready.set()
                 group.start_soon(self._listening, client)
                 await self._ends.over.wait()
@@ -178,23 +193,35 @@ class Link:
 
     async def _listening(self, client: Client) -> None:
         """From 2026-07-28 on a server tells of changes only whoever asks for it."""
-        tools = client.server_capabilities.tools
-        if self.era not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+        wanted = told_by(client.server_capabilities)
+        if self.era not in MODERN_PROTOCOL_VERSIONS or not wanted:
             return
         for _ in range(MOST_LISTENS):
             try:
-                async with client.listen(tools_list_changed=True) as changes:
-                    async for _event in changes:
-                        self.stale = True
+                tools, prompts, resources = (kind in wanted for kind in KINDS)
+                listening = client.listen(tools_list_changed=tools, prompts_list_changed=prompts, resources_list_changed=resources)
+                async with listening as changes:
+                    async for event in changes:
+                        self._changed(kinds_of(event))
             except (MCPError, SubscriptionLost, TimeoutError, ListenNotSupportedError):
                 await anyio.sleep(LISTEN_SECONDS)
-            self.stale = True  # nobody knows what was missed
+            self._changed(KINDS)  # nobody knows what was missed
             await anyio.sleep(LISTEN_SECONDS)
 
     async def _heard(self, message: IncomingMessage) -> None:
-        self.shelving.heard(message)
-        if isinstance(message, ToolListChangedNotification):
-            self.stale = True
+        self._changed(kinds_of(message))
+
+    def _changed(self, kinds: Sequence[Kind]) -> None:
+        for kind in kinds:
+            if kind == "tools":
+                self.stale = True
+            else:
+                self.shelving.missed()
+        self._say(kinds)
+
+    def _say(self, kinds: Sequence[Kind]) -> None:
+        for kind in kinds:
+            self._on_change(kind)
 
     # ---- its tools ------------------------------------------------------------------------------
 

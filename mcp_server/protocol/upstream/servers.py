@@ -24,7 +24,7 @@ from mcp_server.settings.upstream import Upstream
 from mcp_server.store.protocol import Store
 from mcp_server.store.upstreams import Pin
 from mcp_server.tools.base import SEPARATOR
-from mcp_server.tools.foreign import ForeignTool, Order, Received, Whose
+from mcp_server.tools.foreign import ForeignTool, News, Order, Received, Whose
 
 log = structlog.get_logger("upstream")
 
@@ -71,6 +71,8 @@ class Servers:
         self._links: dict[_Key, Link] = {}
         self._standings: dict[tuple[str, str], Standing] = {}
         self._group: TaskGroup | None = None
+        self.news = News()
+        """That what they offer may have changed."""
         self.shelves = OtherShelves(self)
         """What they offer beside tools."""
 
@@ -135,8 +137,8 @@ class Servers:
     async def _known(self, name: str, config: Upstream, whose: Whose) -> Mapping[str, Definition]:
         """Its tools, as it says them now, or said them last."""
         standing = await self.standing(name, config, whose)
-        link = self._link_of(name, config, whose)
-        if link is not None and link.usable and link.stale:
+        link = self.open_link(name, config, whose)
+        if link is not None and link.stale:
             with suppress(ToolFailure):
                 await link.refresh()
                 standing.listed(link)
@@ -211,9 +213,12 @@ class Servers:
         return link
 
     def open_link(self, name: str, config: Upstream, whose: Whose) -> Link | None:
-        """A connection that can be used now. None: there is none, and none is made."""
+        """A connection that can be used now. None: there is none, and none is made. Who only looks, looks at that of any tree of theirs."""
         link = self._link_of(name, config, whose)
-        return link if link is not None and link.usable else None
+        if link is not None and link.usable:
+            return link
+        theirs = [one for (server, owner, _), one in self._links.items() if (server, owner) == (name, whose.principal) and not whose.root]
+        return next((one for one in theirs if one.usable and one.config == config and one.workspace == whose.workspace), None)
 
     async def linked(self, name: str, config: Upstream, whose: Whose) -> Link:
         """A connection that can be used, made where there is none.
@@ -249,6 +254,8 @@ class Servers:
             version=self._version,
             born=self._steady(),
             on_ready=lambda made: standing.connected(made, self._clock(), self._steady() - made.born),
+            workspace=whose.workspace,
+            on_change=lambda kind: self.news.tell(standing.owner, kind),
         )
         key = _key(name, config, whose)
         self._links[key] = link

@@ -10,9 +10,7 @@ from mcp_types import (
     PaginatedRequestParams,
     PaginatedResult,
     Prompt,
-    PromptListChangedNotification,
     Resource,
-    ResourceListChangedNotification,
     ResourceTemplate,
 )
 from pydantic import BaseModel, ValidationError
@@ -63,13 +61,8 @@ class Shelving:
         self._stale = True
         self.listed: Listed | None = None
 
-    def heard(self, message: object) -> None:
-        """The server said something by itself."""
-        if isinstance(message, ResourceListChangedNotification | PromptListChangedNotification):
-            self._stale = True
-
     def missed(self) -> None:
-        """Nobody knows what it has said since."""
+        """They may be others by now."""
         self._stale = True
 
     async def current(self, client: Client, seconds: float) -> Listed:
