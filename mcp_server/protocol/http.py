@@ -65,7 +65,9 @@ def listen(host: str, port: int) -> socket.socket:
 def listen_at(address: Numbers, port: int, *, named: str = "--http") -> socket.socket:
     """A listening socket, wherever that is. `named`: where somebody wrote the address. Raises `ConfigError` as `listen`."""
     family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named: only then does the event loop send what is small at once. Otherwise the end of each stream waits for the
+    # client's word that it has what came before, 40 ms on Linux.
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
             # Elsewhere the option lets a second program listen on the same port.

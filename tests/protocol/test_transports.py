@@ -1,8 +1,10 @@
 """Standard input and output, HTTP on loopback, and the key in the state folder."""
 
+import asyncio
 import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 from pathlib import Path
@@ -203,3 +205,19 @@ def test_a_file_that_is_no_key_is_refused(tmp_path: Path) -> None:
     file.write_text("short")
     with pytest.raises(ConfigError, match="not a key"):
         request_state_key(tmp_path)
+
+
+async def test_the_end_of_an_answer_waits_for_no_word_of_the_clients() -> None:
+    sent_at_once: list[int] = []
+    come = anyio.Event()
+
+    def comes(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        sent_at_once.append(writer.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+        come.set()
+
+    with listen("127.0.0.1", 0) as sock:
+        async with await asyncio.start_server(comes, sock=sock), await anyio.connect_tcp("127.0.0.1", sock.getsockname()[1]):
+            with anyio.fail_after(LONG):
+                await come.wait()
+    assert sent_at_once == [1]
