@@ -5,7 +5,6 @@ Each is a process of its own that is there during the whole measurement; they ar
 
 import asyncio
 import json
-import os
 import secrets
 import socket
 import statistics
@@ -34,10 +33,10 @@ FASTMCP, CONTEXTFORGE = "4.2.3", "1.0.7.post20260921"
 ADDED = 1e-3
 """Seconds that Remit may add to a call, beside the proxy on the SDK alone."""
 
-CALLS: Mapping[int, int] = {1: 150, 10: 400, 50: 600}
+CALLS: Mapping[int, int] = {1: 100, 10: 200, 50: 300}
 """By how many callers there are: calls of all of them in one round."""
 
-ROUNDS = 4
+ROUNDS = 3
 
 STARTING = 120.0
 """Seconds until a server must answer."""
@@ -251,8 +250,3 @@ def _registered(base: str, behind: str) -> None:
         known: Any = json.load(answer)
     if not known.get("reachable"):
         raise AssertionError(f"it does not reach the server: {known}")
-
-
-def load_of_machine() -> str:
-    """Before a run, for whoever reads its figures."""
-    return ", ".join(f"{each:.1f}" for each in os.getloadavg())

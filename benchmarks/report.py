@@ -39,13 +39,27 @@ $ make bench
 
 def page(found: Mapping[str, Sequence[Figure]]) -> str:
     """The whole page."""
-    parts = [HEAD, f"{_where()}\n"]
-    for name, figures in found.items():
-        rows = "\n".join(row(figure) for figure in figures)
-        parts.append(f"\n## {TITLES[name]}\n\n| what | measured | target | met | how |\n|---|---|---|---|---|\n{rows}\n")
     before = PAGE.read_text(encoding="utf-8") if PAGE.is_file() else ""
     _, kept, learned = before.partition(KEPT)
-    return "".join([*parts, f"\n{kept}{learned}" if kept else ""])
+    return "".join(
+        [HEAD, f"{_where()}\n", *(section(name, figures) for name, figures in found.items()), f"\n{kept}{learned}" if kept else ""]
+    )
+
+
+def in_place(name: str, figures: Sequence[Figure], load: str) -> str:
+    """The page with this section made anew, and when that was; the rest as it was. `load`: of the machine, before the run."""
+    text, title = PAGE.read_text(encoding="utf-8"), f"\n## {TITLES[name]}\n"
+    before, found, after = text.partition(title if title in text else f"\n{KEPT}")
+    rest = after[after.index("\n## ") :] if title in text else f"{found}{after}"
+    today = f"{datetime.datetime.now(datetime.UTC):%d %B %Y}"
+    when = f"\n{today}, by itself: `python -m benchmarks {name} --write`. Load before the run: {load}.\n"
+    return f"{before}{section(name, figures)}{when}{rest}"
+
+
+def section(name: str, figures: Sequence[Figure]) -> str:
+    """A heading and a table."""
+    rows = "\n".join(row(figure) for figure in figures)
+    return f"\n## {TITLES[name]}\n\n| what | measured | target | met | how |\n|---|---|---|---|---|\n{rows}\n"
 
 
 def row(figure: Figure) -> str:

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from mcp_types import ImageContent
+from mcp.client.client import Client
+from mcp_types import ImageContent, TextContent, TextResourceContents
 
 from mcp_server.protocol.timing import Timing
 from tests.behaviour.stories import bounded, calls, errand, says
@@ -13,7 +14,29 @@ from tests.upstream.real.installed import needs_servers, of_npm
 
 pytestmark = needs_servers
 
+BEHIND = "remit://servers/everything/"
+
 RULES: dict[str, Any] = {"permission": {"everything__*": "allow", "everything__get-env": "deny"}}
+
+
+async def reads(client: Client) -> None:
+    """What is not a tool: resources, what lies behind a template, and prompts."""
+    uris = {str(one.uri) for one in (await bounded(client.list_resources())).resources}
+    document = f"{BEHIND}demo://resource/static/document/architecture.md"
+    assert document in uris
+    (text,) = (await bounded(client.read_resource(document))).contents
+    assert isinstance(text, TextResourceContents)
+    assert "Everything Server" in text.text
+    templates = {one.uri_template for one in (await bounded(client.list_resource_templates())).resource_templates}
+    assert f"{BEHIND}demo://resource/dynamic/text/{{resourceId}}" in templates
+    (made,) = (await bounded(client.read_resource(f"{BEHIND}demo://resource/dynamic/text/1"))).contents
+    assert isinstance(made, TextResourceContents)
+    assert "Resource 1" in made.text
+    prompts = {one.name for one in (await bounded(client.list_prompts())).prompts}
+    assert {"everything__simple-prompt", "everything__args-prompt"} <= prompts
+    (asked,) = (await bounded(client.get_prompt("everything__args-prompt", {"city": "Paris"}))).messages
+    assert isinstance(asked.content, TextContent)
+    assert "What's weather in Paris?" in asked.content.text
 
 
 async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_far_as_it_may(tmp_path: Path) -> None:
@@ -50,6 +73,7 @@ async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_f
                 weather = await bounded(client.call_tool("everything__get-structured-content", {"location": "Chicago"}))
                 assert set(weather.structured_content or {}) == {"temperature", "conditions", "humidity"}
 
+                await reads(client)
                 steps.clear()
                 long = {"duration": 0.2, "steps": 2}
                 (slow,) = (name for name in listed if name.startswith("everything__trigger-long"))
