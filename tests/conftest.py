@@ -1,8 +1,10 @@
 import sys
+from typing import Any
 
 import pytest
 import structlog
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling  # pyright: ignore[reportMissingTypeStubs] - it has types, and does not say so
 
 from tests.campaign import FACTOR
 
@@ -13,6 +15,29 @@ settings.load_profile("remit")
 # As the product has it, on standard error; and on that of this process, whatever stands in for it meanwhile: a command that a test runs
 # here, beside a server, is not to be given that server's lines for its own output.
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
+
+
+TOGETHER = {
+    "tests/architecture/": "each reads the whole source, which a process keeps",
+    "tests/browser/": "a process has a browser of its own",
+    "tests/models/": "providers' libraries take seconds to load",
+    "tests/policy/test_laws.py": "all go through one small universe, which a process keeps",
+}
+"""Where the beginnings of tests' ids are these, one process takes them all; and what it would cost to have each process take some."""
+
+
+class InGroups(LoadScopeScheduling):
+    """Deals tests out one by one, but those of a group together. What `loadgroup` has of its own writes a group's name into ids, and
+    pytest 9.2 takes no id from it: it groups nothing.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next((group for group in TOGETHER if nodeid.startswith(group)), nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling | None:
+    return InGroups(config, log) if config.getoption("dist") == "loadgroup" else None
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from mcp_server.agents.schema import FrontMatter
 from mcp_server.settings.blocks import Source
 from mcp_server.settings.schema import AgentSettings, Limits, SettingsFile
 from mcp_server.settings.source import read_source
+from tests.campaign import search
 
 WORDS = st.sampled_from(
     ["", "*", "edit", "bash", "allow", "deny", "self", "read", "gh__x", "a:b", "build", "inherit", "default", "limits.depth"]
@@ -24,6 +25,7 @@ DATA = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dicti
 
 
 @pytest.mark.parametrize("source", ["managed", "user", "local", "project"])
+@search(40)
 @given(data=st.dictionaries(KEYS, DATA, max_size=5))
 def test_no_settings_raise(source: Source, data: dict[str, Any]):
     read, faults = read_source(json.dumps(data), "f", source)

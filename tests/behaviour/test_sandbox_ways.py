@@ -4,7 +4,6 @@ whole of Remit, rules first and the kernel behind them.
 
 from pathlib import Path
 
-import pytest
 import yaml
 
 from tests.behaviour.stories import NEAR, bounded
@@ -18,7 +17,6 @@ LOOKER = (ROOT / "agent_defs/explore.md").read_text().replace("mode: subagent", 
 EVERYTHING = {"permission": [{"permission": "bash", "pattern": "*", "action": "allow", "opaque": "allow"}]}
 
 
-@pytest.mark.xdist_group("stage")
 async def test_explore_with_every_line_allowed_changes_nothing(tmp_path: Path) -> None:
     world = make_world(tmp_path, agents={"looker": LOOKER}, settings=EVERYTHING | {"agent": "looker"})
     for path in world.workspace.rglob("*"):

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from mcp.client.stdio import StdioServerParameters
 
 from tests.cli.person import REMIT
+from tests.cradle.commands import module
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "client_examples"
@@ -35,10 +36,19 @@ class Example:
 
     def server(self, project: Path, environment: Mapping[str, str], *more: str) -> StdioServerParameters:
         """The entry with real paths for those that it shows."""
+        return self._started((REMIT, *self._words(project), *more), environment)
+
+    def forked(self, project: Path, environment: Mapping[str, str], *more: str) -> StdioServerParameters:
+        """The same server, by the cradle: for what is done with it, where another test shows that the entry starts it."""
+        return self._started(module("mcp_server", *self._words(project), *more), environment)
+
+    def _words(self, project: Path) -> list[str]:
         entry = self.entry()
         assert entry["command"] == PROGRAM
-        words = [str(project) if word in PROJECTS else word for word in entry["args"]]
-        return StdioServerParameters(command=REMIT, args=[*words, *more], env={**environment, "PATH": os.environ["PATH"]})
+        return [str(project) if word in PROJECTS else word for word in entry["args"]]
+
+    def _started(self, line: Sequence[str], environment: Mapping[str, str]) -> StdioServerParameters:
+        return StdioServerParameters(command=line[0], args=list(line[1:]), env={**environment, "PATH": os.environ["PATH"]}, cwd=ROOT)
 
 
 EVERY = (

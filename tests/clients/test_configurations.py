@@ -70,7 +70,7 @@ async def test_a_client_that_shows_forms_gets_the_prompt_of_a_subagent(
 ) -> None:
     person = Person(decides("allow_once"))
     with anyio.fail_after(BOUND):
-        async with Client(example.server(sample, environment, *MODEL), mode="legacy", elicitation_callback=person) as client:
+        async with Client(example.forked(sample, environment, *MODEL), mode="legacy", elicitation_callback=person) as client:
             result = await finished(client, await client.call_tool("task", ERRAND))
     assert (content_of(result)["state"], refused_in(result)) == ("completed", [])
     assert person.forms[0].message.startswith("build › general wants to use edit")
@@ -85,7 +85,7 @@ async def test_a_client_that_shows_none_is_told_the_command_and_goes_on_after_th
     config.mkdir()
     (config / "settings.yaml").write_text("limits: {task_wait: 1}\n")
     with anyio.fail_after(BOUND):
-        async with Client(example.server(sample, environment, *MODEL), mode="legacy") as client:
+        async with Client(example.forked(sample, environment, *MODEL), mode="legacy") as client:
             waiting = await client.call_tool("task", ERRAND)
             while content_of(waiting)["state"] == "running":  # the agent may still be reading
                 waiting = await client.call_tool("task", ERRAND)

@@ -54,10 +54,6 @@ def givens(length: int) -> Iterator[Given | None]:
         yield Given(giver, Reach.ONCE, Action.ALLOW, everything=True)
 
 
-# It takes a while to walk; whoever runs the tests side by side walks it once.
-pytestmark = pytest.mark.xdist_group("small universe")
-
-
 def ruled(given: Given | None, chain: tuple[Member, ...]) -> tuple[Ruling, ...]:
     if given is None:
         return ()

@@ -9,8 +9,6 @@ import yaml
 from mcp_server.sandbox import kernel
 from tests.sandbox.stage import BACKENDS, IDENTITIES, Line, Who, act, staged
 
-pytestmark = pytest.mark.xdist_group("stage")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
