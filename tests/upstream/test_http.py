@@ -14,6 +14,7 @@ from mcp_server.settings.upstream import Upstream
 from mcp_server.tools.foreign import Whose
 from tests.behaviour.stories import NEAR, bounded, until
 from tests.behaviour.world import World, connect, make_world, text_of
+from tests.bounds import LONG
 from tests.gateway.speaking import Speaker
 from tests.ports import held_port
 from tests.protocol.connect import served_http
@@ -50,10 +51,14 @@ async def playing(play: Scripted) -> AsyncGenerator[str]:
 async def test_a_header_that_repeats_an_argument_must_agree_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEIR_TOKEN", "of-chance-drawn")
     play = Scripted(schemas={"say": {"type": "object", "properties": {"text": {"type": "string", "x-mcp-header": "Text"}}}})
-    async with playing(play) as theirs, connect(world_at(tmp_path, theirs), NEAR) as connected, httpx2.AsyncClient() as wire:
+    async with (
+        playing(play) as theirs,
+        connect(world_at(tmp_path, theirs), NEAR) as connected,
+        httpx2.AsyncClient(timeout=LONG) as wire,
+    ):
         assert connected.parts is not None
         async with served_http(connected.parts.server) as url:
-            speaker = Speaker(wire=wire, url=url, token="none", era="2026-07-28")
+            speaker = Speaker(wire=wire, url=url, token="", era="2026-07-28")
             params = {"name": "play__say", "arguments": {"text": "hi"}}
             statuses = [
                 (await speaker.posted("tools/call", params, **headers)).status_code
