@@ -11,8 +11,7 @@ from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import AuditEvent, PromptState, RunRecord, SessionRecord
 from mcp_server.sessions import events
 from mcp_server.sessions.prompting import tool_of
-from mcp_server.sessions.roots import ENDED_BY
-from mcp_server.store.protocol import Store
+from mcp_server.store.protocol import ENDED_BY, Store
 
 MOST = 100_000
 """Roots of one principal: more than any has."""

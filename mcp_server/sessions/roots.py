@@ -10,12 +10,10 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Caller
 from mcp_server.sessions.lookups import same_caller
 from mcp_server.store.ids import mint
+from mcp_server.store.protocol import ENDED_BY
 
 MOST = 1000
 """Roots of one caller that are looked through: some years of a client that connects every day."""
-
-ENDED_BY = "ended_by"
-"""The state key of a root that somebody ended, in place of its connection: who. See `ending`."""
 
 USED = "used"
 """The state key under which a shared root notes when it was last used."""

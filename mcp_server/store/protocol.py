@@ -34,6 +34,9 @@ from mcp_server.store.revoked import Revocations
 from mcp_server.store.spent import Spent
 from mcp_server.store.upstreams import UpstreamMemory
 
+ENDED_BY = "ended_by"
+"""The state key of a root that somebody ended, in place of its connection: who. Nothing is started below it any more."""
+
 LONGEST_LEASE = 300.0
 """Seconds that a lease may be given for. One that ends later than so far ahead is a clock's that was set back since: it holds nobody up."""
 
@@ -100,7 +103,7 @@ class Store(PromisedCalls, ApiKeys, Credentials, People, Ledger, Revocations, Up
         self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent], places: Sequence[Place] = ()
     ) -> None:
         """A child session, its first run and their audit, in one transaction. `places`: where the run counts; raises `NoPlace`, and
-        nothing is written, where one of them has none left.
+        nothing is written, where one of them has none left. So with `ToolFailure`, where somebody ended the root session.
         """
         ...
 
@@ -108,7 +111,7 @@ class Store(PromisedCalls, ApiKeys, Credentials, People, Ledger, Revocations, Up
         self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent], places: Sequence[Place] = ()
     ) -> bool:
         """Another run of a session whose runs have all ended, the session as it is to be from now on, and their audit, in one
-        transaction. False, and nothing written, where one of its runs has not ended. `places`: as in `add_child`.
+        transaction. False, and nothing written, where one of its runs has not ended. `places`, and what is raised: as in `add_child`.
         """
         ...
 

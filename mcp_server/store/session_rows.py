@@ -3,10 +3,11 @@
 import sqlite3
 from dataclasses import replace
 
-from mcp_server.errors import StoreError
+from mcp_server.errors import StoreError, ToolFailure
 from mcp_server.records import SessionRecord
 from mcp_server.store.codec import SESSION
 from mcp_server.store.faults import UnreadableRow
+from mcp_server.store.protocol import ENDED_BY
 from mcp_server.store.rows import every, first
 
 DEEPEST = 64
@@ -148,6 +149,13 @@ def state(connection: sqlite3.Connection, session_id: str, key: str) -> str | No
     """The value; None where it was never set."""
     row = first(connection, "SELECT value FROM session_state WHERE session_id = :id AND key = :key", {"id": session_id, "key": key})
     return None if row is None else row[0]
+
+
+def refuse_if_ended(connection: sqlite3.Connection, root_id: str) -> None:
+    """Raises `ToolFailure` where somebody ended the root session: a call that was on its way then starts nothing more."""
+    by = state(connection, root_id, ENDED_BY)
+    if by is not None:
+        raise ToolFailure(f"nothing was started: the session was ended by {by}")
 
 
 def set_state(connection: sqlite3.Connection, session_id: str, key: str, value: str) -> None:

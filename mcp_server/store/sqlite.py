@@ -94,6 +94,7 @@ class SqliteStore(SqliteParts, Store):
         self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent], places: Sequence[Place] = ()
     ) -> None:
         def work(connection: sqlite3.Connection) -> None:
+            session_rows.refuse_if_ended(connection, session.root_id)
             session_rows.add(connection, session)
             run_rows.add(connection, run, entries)
             ledger_rows.take(connection, run, places)
@@ -106,6 +107,7 @@ class SqliteStore(SqliteParts, Store):
         self, session: SessionRecord, run: RunRecord, entries: Sequence[Entry], events: Sequence[AuditEvent], places: Sequence[Place] = ()
     ) -> bool:
         def work(connection: sqlite3.Connection) -> bool:
+            session_rows.refuse_if_ended(connection, session.root_id)
             if run_rows.goes_on(connection, session.id):
                 return False
             session_rows.update(connection, session)

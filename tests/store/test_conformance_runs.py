@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcp_server.errors import LeaseLost, StoreError
+from mcp_server.errors import LeaseLost, StoreError, ToolFailure
 from mcp_server.policy.values import Reach
 from mcp_server.records import (
     Cancelled,
@@ -17,7 +17,7 @@ from mcp_server.records import (
     TaskGiven,
     Usage,
 )
-from mcp_server.store.protocol import Lease
+from mcp_server.store.protocol import ENDED_BY, Lease
 from tests.store.conformance import Handles
 from tests.store.samples import ENTRIES, NASTY, PRINCIPAL, REFUSED, STRANGER, a_ruling, a_run, a_session, an_event
 
@@ -81,6 +81,19 @@ async def test_an_ended_child_is_resumed_once_and_one_that_goes_on_is_left_as_it
     assert await handles.two.run(third.id) is None
     assert [stored.entry for stored in await handles.two.transcript(child.id)] == [TaskGiven(text="more")]
     assert len(await handles.two.audit_log(session_id=child.id)) == 1
+
+
+async def test_nothing_is_started_below_a_root_that_somebody_ended(handles: Handles) -> None:
+    await handles.one.add_session(ROOT)
+    child, other = a_session("child", parent=ROOT), a_session("other", parent=ROOT)
+    await handles.one.add_child(child, a_run(child, "first", state=RunState.COMPLETED, outcome=Completed(result="done")), ENTRIES, ())
+    await handles.two.set_state(ROOT.id, ENDED_BY, "an operator")
+    with pytest.raises(ToolFailure, match="ended by an operator"):
+        await handles.one.add_child(other, a_run(other, "second"), ENTRIES, ())
+    with pytest.raises(ToolFailure, match="ended by an operator"):
+        await handles.one.resume_child(child, a_run(child, "third"), ENTRIES, ())
+    assert await handles.two.unfinished_runs() == ()
+    assert await handles.two.session(other.id, PRINCIPAL) is None
 
 
 async def test_the_latest_run_of_a_session_is_the_last_made(handles: Handles) -> None:
