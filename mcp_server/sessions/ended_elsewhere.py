@@ -1,8 +1,11 @@
-"""Sees that somebody ended a root session that this process serves: its client's calls end with it, and its lines in the background."""
+"""Sees that somebody ended a root session that this process serves: its client's calls end with it, its lines in the background,
+and the other servers that were started for it.
+"""
 
 import structlog
 
 from mcp_server.errors import ToolFailure
+from mcp_server.policy.verdicts import SessionId
 from mcp_server.sessions.callbook import CallBook
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.roots import Roots
@@ -45,4 +48,7 @@ class EndedElsewhere:
             chain = await self._deployment.store.chain(session_id)
             if chain and await self._roots.ended_by(chain[0].id):
                 self._deployment.background.end(session_id)
+        for root_id in self._deployment.upstreams.roots:
+            if await self._roots.ended_by(SessionId(root_id)):
+                self._deployment.upstreams.left(root_id)
         self._seen = changed

@@ -127,6 +127,11 @@ class Upstreams(Protocol):
         """What is wrong with any of them now, a line each, for whoever uses them."""
         ...
 
+    @property
+    def roots(self) -> frozenset[str]:
+        """The root sessions for which something is started."""
+        ...
+
     def left(self, root: str) -> None:
         """The root session is over: what was started for it may end."""
         ...
@@ -136,6 +141,7 @@ class NoUpstreams:
     """There are none."""
 
     names: tuple[str, ...] = ()
+    roots: frozenset[str] = frozenset()
     shelves: Shelves = NoShelves()
     news = News()
 

@@ -98,6 +98,25 @@ def test_what_is_wrong_is_said_with_its_place_and_what_to_do(world: World, gatew
     assert found[0].where or found[0].about == "keys"
 
 
+def test_what_another_server_must_be_given_is_looked_for(world: World, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("s3cret")
+    secret.chmod(0o644)
+    servers = {
+        "fit": {"command": "python3", "env": {"HERE": "${PATH}"}},
+        "gone": {"command": "no-such-program"},
+        "far": {"url": "https://notes.example.org/mcp", "headers": {"Authorization": "Bearer ${REMIT_NO_SUCH_VARIABLE}"}},
+        "open": {"url": "https://notes.example.org/mcp", "headers": {"Authorization": f"Bearer ${{file:{secret}}}"}},
+    }
+    manage(world, gateway=SIGNED, mcpServers=servers)
+    told = {finding.about.removeprefix("server "): (finding.state, finding.says) for finding in looked(world)}
+    assert told["fit"][0] == "ok"
+    assert told["gone"] == ("fault", "the program `no-such-program` is not found")
+    assert told["far"] == ("fault", "the environment variable REMIT_NO_SUCH_VARIABLE is not set")
+    assert "others may read it" in told["open"][1]
+    assert "s3cret" not in str(told)
+
+
 def test_a_gateway_says_at_its_start_which_ask_nobody_can_answer(world: World) -> None:
     def told() -> list[tuple[str, bool]]:
         with capture_logs() as lines:

@@ -1,6 +1,7 @@
 """An operator ends everything that somebody has at a gateway, by a command beside the servers: they see it in the store."""
 
 import json
+import sys
 import time
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
@@ -30,6 +31,7 @@ from tests.gateway.speaking import Speaker
 from tests.gateway.teamed import teamed
 from tests.protocol.connect import ERAS, Era
 from tests.store.samples import a_session
+from tests.upstream import bare as bare_server
 
 TASK = {"description": "a job", "prompt": "do it", "subagent_type": "lead", "background": True}
 WAITS = {"command": "touch started; sleep 600", "description": "waits"}
@@ -151,6 +153,31 @@ async def test_everything_of_somebody_ends_and_nothing_of_anybody_elses(tmp_path
                 return gateway.sessions == 1
 
             await until(parted)
+
+
+async def test_another_server_that_was_started_for_a_session_goes_with_it(tmp_path: Path) -> None:
+    bare = {"command": sys.executable, "args": ["-I", "-S", str(Path(bare_server.__file__))]}
+    world = make_world(tmp_path / "team", settings={"permission": {"play__*": "allow"}})
+    managed: dict[str, Any] = {"mcpServers": {"play": bare}}
+    async with (
+        issuing() as issuer,
+        inside(world, {"issuers": [{"issuer": issuer.url}]}, **managed) as gateway,
+        httpx2.AsyncClient() as wire,
+    ):
+        speaker = Speaker(wire=wire, url=gateway.url, token=issuer.token(gateway.url, sub="alice"), era="2026-07-28")
+        assert "said hi" in str(await speaker.calls("play__say", text="hi"))
+        (root_id,) = gateway.parts.deployment.upstreams.roots
+        other = world.store()
+        (key,) = await other.principals('["')
+        (root,) = await other.sessions(key, roots=True)
+        assert root.id == root_id
+        await end_session(other, root, "an operator", at=time.time())
+
+        async def gone() -> bool:
+            return gateway.parts.deployment.upstreams.roots == frozenset()
+
+        await until(gone)
+        await other.close()
 
 
 @pytest.mark.parametrize("era", ERAS)

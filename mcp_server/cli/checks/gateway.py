@@ -14,6 +14,7 @@ from mcp_server.cli.checks.outside import outside
 from mcp_server.cli.checks.people import people
 from mcp_server.cli.checks.reading import books_at, roll, settings
 from mcp_server.cli.checks.shown import shown
+from mcp_server.cli.checks.upstreams import upstreams
 from mcp_server.cli.doctor_state import state_folder
 from mcp_server.cli.finding import Finding, findings_of, tell
 from mcp_server.cli.here import workspace_option
@@ -27,7 +28,8 @@ from mcp_server.settings.places import Places, find_places
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.argument("case_files", metavar="[CASES...]", nargs=-1, type=click.Path(path_type=Path))
 def check(workspace: Path, offline: bool, as_json: bool, case_files: tuple[Path, ...]) -> None:
-    """Say whether a gateway may be let loose with the settings as they are: settings, teams, keys, issuers, certificate, console, store.
+    """Say whether a gateway may be let loose with the settings as they are: settings, teams, keys, issuers, certificate, console, store,
+    other MCP servers.
 
     Run it as the user whose server it is, and name the workspace that the server is started for. CASES are files for `remit test`.
     Ends with 1 where something must be mended first.
@@ -54,4 +56,5 @@ def findings(workspace: Path, places: Places, *, offline: bool, case_files: Sequ
         yield from keys(known, now, alone=not gateway.issuers)
         yield from shown(gateway)
         yield from anyio.run(lambda: outside(gateway, offline=offline))
+    yield from upstreams(books.own.edition.settings.upstreams, os.environ, str(workspace))
     yield from cases(case_files)

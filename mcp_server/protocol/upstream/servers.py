@@ -271,6 +271,10 @@ class Servers:
         if link.failure:
             log.warning("a server cannot be reached or was lost", server=link.server, why=link.failure)
 
+    @property
+    def roots(self) -> frozenset[str]:
+        return frozenset(owner for _, _, owner in self._links if owner and not owner.startswith(AT))
+
     def left(self, root: str) -> None:
         for (_, _, owner), link in self._links.items():
             if owner == root and root:

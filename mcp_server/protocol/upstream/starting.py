@@ -55,10 +55,10 @@ class Starting:
             CannotStart: It cannot be run as settings say.
             NotSet: What it must be given is not there.
         """
-        command, cwd = config.command or "", self._folder(config, whose)
+        command, cwd = config.command or "", folder_of(config, whose.workspace)
         variables = {key: expanded(text, self.environment, whose.workspace) for key, text in config.env.items()}
         environment = {**self.harmless, **variables}
-        program = _program(placed(command, whose.workspace), cwd, environment)
+        program = program_at(placed(command, whose.workspace), cwd, environment)
         backend, profile = self._held(name, config.sandbox, whose, environment)
         argv = (program, *(placed(text, whose.workspace) for text in config.args))
         try:
@@ -66,12 +66,6 @@ class Starting:
                 yield streams
         except OSError as error:
             raise CannotStart(f"the program `{command}` cannot be run: {error.strerror}") from error
-
-    def _folder(self, config: Upstream, whose: Whose) -> str:
-        folder = os.path.realpath(os.path.expanduser(placed(config.cwd or whose.workspace, whose.workspace)))
-        if not os.path.isdir(folder):
-            raise CannotStart(f"the folder {folder} does not exist")
-        return folder
 
     def _held(self, name: str, wish: UpstreamSandbox | None, whose: Whose, environment: Mapping[str, str]) -> tuple[Backend, Profile]:
         if wish is None or self.enclosing is None:
@@ -85,8 +79,20 @@ class Starting:
         return drawn.backend, replace(drawn.profile, environment={**drawn.profile.environment, **environment}, limits=LONG)
 
 
-def _program(command: str, cwd: str, environment: Mapping[str, str]) -> str:
-    """By its whole path. A relative one with a folder in it is taken from the folder that the server starts in."""
+def folder_of(config: Upstream, workspace: str) -> str:
+    """Where it starts. Raises `CannotStart` where there is no such folder."""
+    folder = os.path.realpath(os.path.expanduser(placed(config.cwd or workspace, workspace)))
+    if not os.path.isdir(folder):
+        raise CannotStart(f"the folder {folder} does not exist")
+    return folder
+
+
+def program_at(command: str, cwd: str, environment: Mapping[str, str]) -> str:
+    """A program by its whole path. A relative one with a folder in it is taken from the folder that the server starts in.
+
+    Raises:
+        CannotStart: It is not found.
+    """
     named = os.path.expanduser(command)
     found = shutil.which(os.path.join(cwd, named) if os.path.dirname(named) else named, path=environment.get("PATH"))
     if found is None:
