@@ -16,7 +16,7 @@ from mcp_server.protocol.apps import Panel, beside, declares_apps
 from mcp_server.protocol.arriving import Arriving
 from mcp_server.protocol.asking import Channel, Exhausted, LookAgain, Suspend, Visit
 from mcp_server.protocol.asking_rounds import read_state, take_replies
-from mcp_server.protocol.channels import Elsewhere, channel_of, lends_of
+from mcp_server.protocol.channels import Elsewhere, channel_of, lends_of, level_of
 from mcp_server.protocol.company import Attached, accompanied, passed_on
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.param_headers import HeadersDisagree, refuse_unless_they_agree
@@ -143,6 +143,7 @@ class ToolCalls:
         outcome: Ended | Open | Suspend | None = None
         lends = lends_of(ctx, line)
         self._front.lends(visit.call_id, lends)
+        self._front.listens(visit.call_id, level_of(ctx, line))
         try:
             if back is None:
                 outcome = await self._front.settle(root, visit.call_id, seconds=_AT_ONCE)

@@ -1,8 +1,9 @@
-"""Which way to a person one request has, and what of its client's own model it lends."""
+"""Which way to a person one request has, what of its client's own model it lends, and what it wants to hear."""
 
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
+from mcp_types import LOG_LEVEL_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.protocol.apps import Panel
@@ -15,6 +16,7 @@ from mcp_server.protocol.sampling import lent
 from mcp_server.protocol.showing import Shape
 from mcp_server.records import PromptId
 from mcp_server.sessions.front import Open, Sampling
+from mcp_server.tools.hearing import LEVELS, Level
 
 Request = ServerRequestContext[Line, Any]
 
@@ -55,6 +57,16 @@ def lends_of(ctx: Request, line: Line | None) -> Sampling:
     modern = ctx.protocol_version in MODERN_PROTOCOL_VERSIONS
     reachable = modern or (line is not None and ctx.session.can_send_request)
     return lent(ctx.session.client_capabilities, ctx.protocol_version) if reachable else Sampling.NONE
+
+
+def level_of(ctx: Request, line: Line | None) -> Level | None:
+    """From which level up it wants log messages. From 2026-07-28 on the request itself says so; before, its connection did, or hears what
+    is no mere detail. None: it wants none.
+    """
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        said = dict(ctx.meta or {}).get(LOG_LEVEL_META_KEY)
+        return next((level for level in LEVELS if level == said), None)
+    return None if line is None else line.log_level
 
 
 def channel_of(ctx: Request, visit: Visit, line: Line | None, back: RoundState | None, panel: Panel | None) -> Channel | None:

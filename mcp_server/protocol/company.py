@@ -12,6 +12,7 @@ from starlette.requests import Request as HttpRequest
 from mcp_server.policy.values import CallId
 from mcp_server.protocol.asking import Visit
 from mcp_server.protocol.lines import Line
+from mcp_server.protocol.log_telling import LogTelling
 from mcp_server.protocol.sampling_calls import ModelCalls
 from mcp_server.protocol.telling import Telling
 from mcp_server.sessions.front import Front, Sampling
@@ -48,6 +49,7 @@ class Attached:
 async def passed_on(ctx: Request, visit: Visit) -> None:
     """What a call that has ended told of its progress, where nobody went along with it."""
     await Telling(ctx.session, visit).rest()
+    await LogTelling(ctx.session, ctx.request_id, visit).rest()
 
 
 @asynccontextmanager
@@ -57,6 +59,8 @@ async def accompanied(ctx: Request, visit: Visit, lends: Sampling, attached: Att
         group.start_soon(attached.until_cut)
         telling = Telling(ctx.session, visit)
         group.start_soon(telling.run)
+        logs = LogTelling(ctx.session, ctx.request_id, visit)
+        group.start_soon(logs.run)
         request: HttpRequest | None = ctx.request
         asked = None
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
@@ -67,6 +71,7 @@ async def accompanied(ctx: Request, visit: Visit, lends: Sampling, attached: Att
                 group.start_soon(asked.run)
         yield asked
         await telling.rest()
+        await logs.rest()
         group.cancel_scope.cancel()
 
 

@@ -17,6 +17,7 @@ from mcp_server.errors import ToolFailure
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import SessionRecord
 from mcp_server.sessions.front import Caller, Front
+from mcp_server.tools.hearing import Level
 
 log = structlog.get_logger("protocol")
 
@@ -38,6 +39,8 @@ class Line:
         """Held while a form of this connection is before a person."""
         self.closed = False
         """Has the connection ended?"""
+        self.log_level: Level = "info"
+        """From which one up it wants log messages, up to 2025-11-25."""
         self._front = front
         self._timing = timing
         self._opening = anyio.Lock()

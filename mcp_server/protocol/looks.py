@@ -11,6 +11,7 @@ from mcp_types import (
     PaginatedRequestParams,
     ReadResourceRequestParams,
     ReadResourceResult,
+    SetLevelRequestParams,
     SubscribeRequestParams,
     SubscriptionsListenRequestParams,
     SubscriptionsListenResult,
@@ -51,6 +52,7 @@ class Looks:
         server.add_request_handler("resources/read", ReadResourceRequestParams, self.read_resource)
         server.add_request_handler("resources/subscribe", SubscribeRequestParams, self.subscribe)
         server.add_request_handler("resources/unsubscribe", UnsubscribeRequestParams, self.unsubscribe)
+        server.add_request_handler("logging/setLevel", SetLevelRequestParams, self.set_level)
         server.add_request_handler("subscriptions/listen", SubscriptionsListenRequestParams, self.listen)
 
     async def run(self) -> None:
@@ -99,6 +101,13 @@ class Looks:
         """`resources/unsubscribe`, up to 2025-11-25."""
         line = line_of(ctx, self._front, self._timing)
         return EmptyResult() if line is None else await self._subscribers.unsubscribe(ctx, params, line)
+
+    async def set_level(self, ctx: Request, params: SetLevelRequestParams) -> EmptyResult:
+        """`logging/setLevel`, up to 2025-11-25: of what other servers say while calls of this connection are under way."""
+        line = line_of(ctx, self._front, self._timing)
+        if line is not None:
+            line.log_level = params.level
+        return EmptyResult()
 
     async def listen(self, ctx: Request, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
         """`subscriptions/listen`, from 2026-07-28 on."""

@@ -172,7 +172,15 @@ class CallBook:
     async def _attempt(self, call: ClientCall) -> None:
         call.parked = None
         journal = RootJournal(self._deployment, call)
-        work = Work(session=call.root, call=call.call, journal=journal, lasting=call.promised, progress=call.steps.tell, trace=call.trace)
+        work = Work(
+            session=call.root,
+            call=call.call,
+            journal=journal,
+            lasting=call.promised,
+            progress=call.steps.tell,
+            hearer=call.earshot,
+            trace=call.trace,
+        )
         if call.interrupted:
             result = await self._gate.rejoin(work)
         else:

@@ -18,7 +18,7 @@ from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.digests import call_digest
 from mcp_server.sessions.front import Sampling
 from mcp_server.sessions.lookups import child_of
-from mcp_server.sessions.newsreel import Newsreel
+from mcp_server.sessions.newsreel import Earshot, Newsreel
 from mcp_server.sessions.work import AwaitsChild, Parked
 from mcp_server.store.ids import is_id, mint
 from mcp_server.store.protocol import Store
@@ -54,6 +54,8 @@ class ClientCall:
     """It is written down."""
     interrupted: bool = False
     """A process that is gone had begun to carry it out."""
+    earshot: Earshot = field(default_factory=Earshot)
+    """What its request hears of log messages."""
     steps: Newsreel = field(default_factory=Newsreel)
     """Its own progress."""
     promised: bool = False

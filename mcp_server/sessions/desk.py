@@ -16,7 +16,7 @@ from mcp_server.sessions.answers import close_with
 from mcp_server.sessions.callbook import CallBook
 from mcp_server.sessions.clientcalls import ClientCall
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.front import Caller, Ended, ModelAsk, News, NotSaid, Offered, Said, Sampling, Settled, Shelf
+from mcp_server.sessions.front import Caller, Ended, Level, Logged, ModelAsk, News, NotSaid, Offered, Said, Sampling, Settled, Shelf
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.sendable import given, sendable
@@ -147,6 +147,18 @@ class Desk:
         """Ring the request that holds it; where none does, those that may carry it."""
         holder = self._views.holder(prompt)
         self._supervisor.wakeups.ring(ORPHANS if holder is None else holder.call.id)
+
+    def listens(self, call_id: CallId, level: Level | None) -> None:
+        if (call := self._views.calls.get(call_id)) is not None:
+            call.earshot.level = level
+
+    def heard(self, call_id: CallId) -> Sequence[Logged]:
+        call = self._views.calls.get(call_id)
+        return () if call is None else call.earshot.take()
+
+    async def hears(self, call_id: CallId) -> None:
+        call = self._views.calls.get(call_id)
+        await (anyio.sleep_forever() if call is None else call.earshot.wait())
 
     # ---- turns of the client's own model --------------------------------------------------------
 

@@ -15,6 +15,7 @@ from mcp_server.records import Answer, CallEnded, Prompt, PromptId, SessionRecor
 from mcp_server.sessions.models.asks import ModelAsk, NotSaid, Said
 from mcp_server.settings.membership import Membership
 from mcp_server.tools.base import Step, ToolSpec
+from mcp_server.tools.hearing import Level, Logged
 from mcp_server.tools.news import News
 from mcp_server.tools.shelves import Shelf
 
@@ -150,6 +151,18 @@ class Front(Protocol):
         Raises:
             NoSuchHandle: It is not a call of this caller.
         """
+        ...
+
+    def listens(self, call_id: CallId, level: Level | None) -> None:
+        """What the request that is attached to the call wants to hear of log messages. Until it is said: nothing."""
+        ...
+
+    def heard(self, call_id: CallId) -> Sequence[Logged]:
+        """What was said since, oldest first. Each is given out once."""
+        ...
+
+    async def hears(self, call_id: CallId) -> None:
+        """Until something is said."""
         ...
 
     def lends(self, call_id: CallId, sampling: Sampling) -> None:

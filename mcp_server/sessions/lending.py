@@ -35,6 +35,7 @@ def context_of(deployment: Deployment, work: Work, look: Look) -> SessionContext
         closings=closings,
         allowed=allowed,
         progress=work.progress,
+        hearer=work.hearer,
         environment=deployment.environment,
         enclose=_enclose(deployment, work, look),
         call=work.call,

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 import anyio
 
 from mcp_server.tools.base import Step
+from mcp_server.tools.hearing import Level, Logged, wanted
 
 MOST = 64
 """Steps that wait to be passed on. What is older is told to nobody: only how far it is now matters."""
+
+MOST_LOGGED = 64
+"""Log messages likewise. A client that reads no faster loses the oldest."""
 
 
 class Newsreel:
@@ -40,3 +44,29 @@ class Newsreel:
         """Until there is one after that."""
         while self._count <= number:
             await self._changed.wait()
+
+
+class Earshot:
+    """Of one call. See `Hearer`."""
+
+    def __init__(self) -> None:
+        self.level: Level | None = None
+        """What the request that is attached wants to hear."""
+        self._kept: deque[Logged] = deque(maxlen=MOST_LOGGED)
+        self._some = anyio.Event()
+
+    def hear(self, logged: Logged) -> None:
+        """See `Hearer`."""
+        if wanted(logged.level, self.level):
+            self._kept.append(logged)
+            self._some.set()
+
+    def take(self) -> Sequence[Logged]:
+        """What waits. Each is given out once."""
+        kept, self._some = tuple(self._kept), anyio.Event()
+        self._kept.clear()
+        return kept
+
+    async def wait(self) -> None:
+        """Until something does."""
+        await self._some.wait()

@@ -1,7 +1,7 @@
 """One call on its way through the gate: who makes it, where it is written down, and what it may come to."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from mcp_server.policy.chain import Authority
@@ -11,6 +11,7 @@ from mcp_server.records import AuditEvent, CallEnded, PromptId, QuestionSubject,
 from mcp_server.sessions.standing import Standing
 from mcp_server.store.protocol import Lease
 from mcp_server.tools.base import Step, Tool, ToolContext, ToolResult, ToolSpec
+from mcp_server.tools.hearing import Deaf, Hearer
 
 
 class Journal(Protocol):
@@ -46,6 +47,8 @@ class Work:
     trace: str = ""
     """Where telemetry tells of whoever made it: W3C `traceparent`."""
     progress: Callable[[Step], Awaitable[None]]
+    hearer: Hearer = field(default_factory=Deaf)
+    """Who hears log messages of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,6 +16,7 @@ from mcp_server.records import Part
 from mcp_server.sandbox.derive import Approval
 from mcp_server.sandbox.enclosing import Enclosure
 from mcp_server.store.protocol import Store
+from mcp_server.tools.hearing import Deaf, Hearer
 from mcp_server.tools.schemas import json_schema
 
 SEPARATOR = "__"
@@ -117,6 +118,8 @@ class ToolContext:
     """Tell the caller that work goes on."""
     environment: Mapping[str, str]
     """What child processes get: a short list of harmless variables, no secrets."""
+    hearer: Hearer = field(default_factory=Deaf)
+    """Who hears log messages of whoever does the work."""
     closings: Callable[[str, Sequence[PathValue]], Sequence[frozenset[str]]] | None = None
     """For each path, the denies and asks that rules say of it under this permission, whatever a person ruled since.
     None: nobody can say."""

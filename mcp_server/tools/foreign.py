@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from mcp_server.records import Part
 from mcp_server.tools.base import Anything, Hints, Step, ToolSpec
+from mcp_server.tools.hearing import Hearer
 from mcp_server.tools.news import News
 from mcp_server.tools.shelves import NoShelves, Shelves
 from mcp_server.tools.whose import Whose
@@ -72,6 +73,8 @@ class Order:
     tool: ForeignTool
     arguments: Mapping[str, Any]
     progress: Callable[[Step], Awaitable[None]]
+    hearer: Hearer
+    """Who hears what its server says meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

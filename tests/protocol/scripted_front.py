@@ -32,6 +32,7 @@ from mcp_server.records import (
 from mcp_server.sessions.front import Caller, Ended, Offered, Open, Sampling, Settled
 from mcp_server.sessions.models.asks import NotSaid, Said
 from mcp_server.tools.base import Step, ToolSpec
+from mcp_server.tools.hearing import Level, Logged
 from mcp_server.tools.news import News
 from mcp_server.tools.shelves import Shelf
 
@@ -114,6 +115,15 @@ class ScriptedFront:
     @property
     def news(self) -> News:
         return News()
+
+    def listens(self, call_id: CallId, level: Level | None) -> None:
+        """Nothing is said."""
+
+    def heard(self, call_id: CallId) -> Sequence[Logged]:
+        return ()
+
+    async def hears(self, call_id: CallId) -> None:
+        await anyio.sleep_forever()
 
     def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
         return None

@@ -25,6 +25,7 @@ from mcp_types import (
     CompleteResult,
     Completion,
     EmbeddedResource,
+    EmptyResult,
     ErrorData,
     GetPromptRequestParams,
     GetPromptResult,
@@ -43,6 +44,7 @@ from mcp_types import (
     ReadResourceResult,
     Resource,
     ResourceTemplate,
+    SetLevelRequestParams,
     TextContent,
     TextResourceContents,
     Tool,
@@ -104,13 +106,15 @@ class Scripted:
     entered: int = 0
     """How often somebody connected."""
 
+    levels: list[str] = field(default_factory=list[str])
+    """Of log messages, as it was told to send them up to 2025-11-25."""
     shelf: "ScriptedShelf | None" = None
     """What it offers beside tools."""
 
     def server(self) -> Server[Any]:
         """The SDK's server of it."""
         beside = {} if self.shelf is None else self.shelf.handlers()
-        return Server(
+        server = Server[Any](
             "scripted",
             on_list_tools=self._list,
             on_call_tool=self._call,
@@ -118,6 +122,8 @@ class Scripted:
             lifespan=self._lifespan,
             **beside,
         )
+        server.add_request_handler("logging/setLevel", SetLevelRequestParams, self._level)
+        return server
 
     async def tell_of_changes(self, ctx: Context) -> None:
         """All that it offers has changed, and it says so, as each era has it."""
@@ -131,6 +137,10 @@ class Scripted:
     async def _lifespan(self, _: Server[Any]) -> AsyncGenerator[None]:
         self.entered += 1
         yield
+
+    async def _level(self, _: Context, params: SetLevelRequestParams) -> EmptyResult:
+        self.levels.append(params.level)
+        return EmptyResult()
 
     async def _list(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
         self.lists += 1

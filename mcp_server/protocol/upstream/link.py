@@ -27,10 +27,12 @@ from mcp_server.protocol.upstream.changing import kinds_of, told_by
 from mcp_server.protocol.upstream.cleaning import in_line
 from mcp_server.protocol.upstream.expanding import NotSet
 from mcp_server.protocol.upstream.failing import failure_of, innermost, refused, unknown, words_of
+from mcp_server.protocol.upstream.logs import Logs
 from mcp_server.protocol.upstream.naming import Definition, definitions
 from mcp_server.protocol.upstream.shelf import Listed, Shelving
 from mcp_server.settings.upstream import Upstream
 from mcp_server.tools.base import Step
+from mcp_server.tools.foreign import Order
 from mcp_server.tools.news import KINDS, Kind
 
 log = structlog.get_logger("upstream")
@@ -122,6 +124,7 @@ class Link:
         self.tools: Mapping[str, Definition] = {}
         """By their own names, as it said last."""
         self.shelving = Shelving(server)
+        self._logs = Logs(server, anyio.current_time)
         self.ready = anyio.Event()
         """It is made, or will not be."""
         self.over = anyio.Event()
@@ -167,7 +170,9 @@ class Link:
             group.start_soon(self._bounded, group.cancel_scope)
             way = self._opened(self._ends)
             info = Implementation(name="remit", version=self._version)
-            async with Client(way, mode="auto", message_handler=self._heard, client_info=info, cache=None) as client:
+            async with Client(
+                way, mode="auto", message_handler=self._heard, logging_callback=self._logs.heard, client_info=info, cache=None
+            ) as client:
                 self.era = client.protocol_version
                 # A schema of the server's own, with its patterns, could hold up everybody for as long as it likes.
                 client.session.validate_tool_result = _unchecked
@@ -273,18 +278,24 @@ class Link:
 
     # ---- calls ----------------------------------------------------------------------------------
 
-    async def call(self, tool: str, arguments: Mapping[str, Any], progress: Callable[[Step], Awaitable[None]]) -> CallToolResult:
+    async def call(self, order: Order) -> CallToolResult:
         """Have it done, once. Whatever goes wrong, it is not sent again.
 
         Raises:
             ToolFailure: It was not done, or came to an error by the server's word.
             OutcomeUnknown: Nobody can say.
         """
-        return await self.request(
-            lambda client: client.session.call_tool(
-                tool, dict(arguments), read_timeout_seconds=self.config.call_seconds, progress_callback=_Progress(progress)
+        with self._logs.call(order.whose, order.hearer) as level:
+            meta = await self._logs.asked(self._client, level)
+            return await self.request(
+                lambda client: client.session.call_tool(
+                    order.tool.own_name,
+                    dict(order.arguments),
+                    read_timeout_seconds=self.config.call_seconds,
+                    progress_callback=_Progress(order.progress),
+                    meta=meta,
+                )
             )
-        )
 
     async def request(self, send: Callable[[Client], Awaitable[T]], *, reading: bool = False) -> T:
         """Have one request answered. `reading`: it changes nothing, so that nobody need ask what became of it. Raises as `call` does."""

@@ -183,7 +183,7 @@ class Servers:
         began, failed = self._steady(), True
         link.used = began
         try:
-            result = received(await link.call(order.tool.own_name, order.arguments, order.progress), link.server)
+            result = received(await link.call(order), link.server)
             failed = result.failed
             return result
         finally:

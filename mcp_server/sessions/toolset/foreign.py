@@ -51,7 +51,11 @@ class Foreign:
         if [each.guards for each in context.judged] != [() if self._tool.changed is None else (_pin(self._tool),)]:
             raise ToolFailure("nothing was done: the tool is not as it was judged; call again")
         order = Order(
-            whose=whose_of(context.standing.session), tool=self._tool, arguments=context.call.arguments, progress=context.progress
+            whose=whose_of(context.standing.session),
+            tool=self._tool,
+            arguments=context.call.arguments,
+            progress=context.progress,
+            hearer=context.hearer,
         )
         got = await self._upstreams.call(order)
         parts = tuple(_bounded(part, self._tool.name, context) for part in got.parts)
