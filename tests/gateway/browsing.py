@@ -2,6 +2,7 @@
 
 import html
 import re
+import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -21,6 +22,9 @@ from mcp_server.store.sqlite import open_store
 from tests.bounds import LONG
 
 BOUND = LONG
+
+IN_THE_CLEAR = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Trusts nobody. For clients that speak plain HTTP and take nothing from the environment, which would else read all certificates."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -74,7 +78,7 @@ class Site:
 
     def stranger(self) -> Browser:
         """A browser that has not come in."""
-        client = httpx2.AsyncClient(follow_redirects=True, timeout=BOUND, trust_env=False)
+        client = httpx2.AsyncClient(follow_redirects=True, timeout=BOUND, trust_env=False, verify=IN_THE_CLEAR)
         self.clients.append(client)
         return Browser(client=client, site=self)
 

@@ -36,7 +36,7 @@ from tests.authorization.records import Member
 from tests.authorization.site import SignIn, signing_in
 from tests.authorization.walking import walked
 from tests.bounds import LONG
-from tests.gateway.browsing import hidden_in
+from tests.gateway.browsing import IN_THE_CLEAR, hidden_in
 
 CLIENT = "remit-console"
 VISIT = "remit_team_console"
@@ -116,7 +116,7 @@ class Team:
         return self.url.removesuffix("/console")
 
     def window(self) -> Window:
-        client = httpx2.AsyncClient(timeout=LONG, trust_env=False)
+        client = httpx2.AsyncClient(timeout=LONG, trust_env=False, verify=IN_THE_CLEAR)
         self.windows.append(client)
         return Window(client=client, team=self)
 
