@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal, NewType
 
+from mcp_server.elicited import ElicitationSubject
+
 # Named here as well: whoever reads a transcript finds all of it in one place.
 from mcp_server.parts import ImagePart as ImagePart
 from mcp_server.parts import Part
@@ -373,7 +375,7 @@ class BudgetSubject:
     more: float
 
 
-Subject = ApprovalSubject | QuestionSubject | BudgetSubject
+Subject = ApprovalSubject | QuestionSubject | BudgetSubject | ElicitationSubject
 
 
 class PromptState(StrEnum):
@@ -391,9 +393,9 @@ class Answer:
     """What a person answered."""
 
     choice: Choice | None
-    """None for a question."""
+    """None for a question, a model's or a server's."""
     words: str = ""
-    """For the model, or the answer to a question (JSON list of lists of labels or words)."""
+    """For the model, or the answer to a question: JSON, of a model's a list of lists of labels or words, of a server's see `elicited`."""
     by: str
     """Principal key."""
     channel: str
@@ -423,7 +425,7 @@ class Prompt:
     created_at: float
     shown_at: float | None = None
     deadline: float | None = None
-    """Set when it is shown; until then `created_at` plus the longest wait bounds it."""
+    """Set when it is shown; until then `created_at` plus the longest wait bounds it, or what was set when it was opened."""
     answer: Answer | None = None
     once_seconds: float = 600.0
     """How long an `allow once` waits to be used."""

@@ -4,39 +4,22 @@ Answers the very prompts that a client's form would; the first answer wins. The 
 """
 
 import time
-from dataclasses import dataclass
 
 import click
 
-from mcp_server.cli.asked import json_of, put_questions, row_of, text_of
+from mcp_server.cli.asked import json_of, row_of, text_of
 from mcp_server.cli.channels import require_channel
 from mcp_server.cli.lazy import LazyGroup
 from mcp_server.cli.shown import find_one
 from mcp_server.cli.state import ME, with_store
 from mcp_server.cli.table import safe, table
-from mcp_server.cli.terminal import Terminal, terminal
-from mcp_server.errors import RemitError
-from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Prompt, PromptState, QuestionSubject
+from mcp_server.cli.terminal import terminal
+from mcp_server.cli.wishes import NotAnswered, Wish, put
+from mcp_server.records import Answer, Choice, Prompt, PromptState, QuestionSubject
 from mcp_server.sessions.answers import close_with
-from mcp_server.sessions.offered import choices_of
 from mcp_server.store.protocol import Store
 
 LISTS = "remit approvals"
-
-
-class NotAnswered(RemitError):
-    """The answer did not count. Nothing was changed."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
-    """What was typed on the command line of an answer."""
-
-    typed: str
-    choices: tuple[Choice, ...]
-    """Those that this command may give."""
-    reach: Choice | None
-    words: str
 
 
 @click.group(cls=LazyGroup, places={"watch": "mcp_server.cli.watching:watch"}, invoke_without_command=True)
@@ -74,11 +57,10 @@ def show(prompt_id: str) -> None:
     """Show one prompt whole: the exact call, why it asks, and what each answer would allow."""
     prompt = find_one(with_store(_open_prompts), prompt_id, lambda p: p.id, "open prompt", LISTS)
     click.echo(safe(text_of(prompt)))
-    match prompt.subject:
-        case QuestionSubject():
-            click.echo(f"\nAnswer it with: remit approvals approve {prompt.id}")
-        case ApprovalSubject() | BudgetSubject():
-            click.echo(f"\nAnswer it with: remit approvals approve {prompt.id}\n            or: remit approvals deny {prompt.id}")
+    if isinstance(prompt.subject, QuestionSubject):
+        click.echo(f"\nAnswer it with: remit approvals approve {prompt.id}")
+    else:
+        click.echo(f"\nAnswer it with: remit approvals approve {prompt.id}\n            or: remit approvals deny {prompt.id}")
 
 
 @approvals.command()
@@ -110,38 +92,13 @@ def _answer(wish: Wish) -> None:
         with terminal() as person:
             person.say(text_of(prompt))
             person.say()
-            match prompt.subject:
-                case ApprovalSubject() | BudgetSubject():
-                    choice, words = _choice(person, prompt, wish), wish.words
-                    person.confirm(f"to {choices_of(prompt)[choice]}")
-                case QuestionSubject() as subject:
-                    if wish.reach in (Choice.DENY, Choice.DENY_SESSION):
-                        raise NotAnswered("this is a question, which cannot be denied; answer it with approve, or let it lapse")
-                    choice, words = None, put_questions(person, subject)
-                    person.confirm("to send this answer")
-        answer = Answer(choice=choice, words=words, by=ME, channel="approvals", at=time.time())
+            typed = put(person, prompt, wish)
+        answer = Answer(choice=typed.choice, words=typed.words, by=ME, channel="approvals", at=time.time())
         if not await close_with(store, prompt, answer):
             raise NotAnswered("it was not open any more: somebody was first, or its time was up; nothing was changed")
-        return choices_of(prompt)[choice] if choice else "answer the question"
+        return typed.done
 
     click.echo(f"done: {safe(with_store(answered))}")
-
-
-def _choice(person: Terminal, prompt: Prompt, wish: Wish) -> Choice:
-    offered = [choice for choice in choices_of(prompt) if choice in wish.choices]
-    if wish.reach is not None:
-        if wish.reach not in offered:
-            raise NotAnswered("this prompt does not offer that answer; `remit approvals show` lists those it does")
-        return wish.reach
-    if len(offered) == 1:
-        return offered[0]
-    words = choices_of(prompt)
-    for number, choice in enumerate(offered, 1):
-        person.say(f"  {number}  {words[choice]}")
-    typed = person.ask(f"Which? 1 to {len(offered)}: ")
-    if typed not in {str(number) for number in range(1, len(offered) + 1)}:
-        raise NotAnswered("none of the answers was chosen; nothing was changed")
-    return offered[int(typed) - 1]
 
 
 async def _open_prompts(store: Store) -> tuple[Prompt, ...]:

@@ -3,9 +3,12 @@
 import json
 from typing import Any
 
+from mcp_server.cli.fields import lines_of_field
 from mcp_server.cli.terminal import Terminal
+from mcp_server.elicited import ElicitationSubject
 from mcp_server.protocol.forms import message_of
 from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Prompt, Question, QuestionSubject
+from mcp_server.sessions.elicited_words import deeds, fields_of
 from mcp_server.sessions.offered import choices_of, shown
 from mcp_server.sessions.visible import json_line
 from mcp_server.sessions.wants import wanted
@@ -22,6 +25,9 @@ def text_of(prompt: Prompt) -> str:
             lines += ["Answers:", *(f"  {words}" for words in choices_of(prompt).values())]
         case QuestionSubject() as subject:
             lines += [f"  - {shown(o.label)}: {shown(o.description)}" for question in subject.questions for o in question.options]
+        case ElicitationSubject() as subject:
+            lines += [f"  - {line}" for field in fields_of(subject) for line in lines_of_field(field)]
+            lines += ["Answers:", *(f"  {words}" for words in deeds(subject).values())]
     return "\n".join(lines)
 
 

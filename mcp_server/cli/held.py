@@ -3,12 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mcp_server.elicited import ElicitationSubject
 from mcp_server.gateway.cards import KEYS, Shown
 from mcp_server.records import Choice, PromptId, PromptState, QuestionSubject
 from mcp_server.sessions.offered import choices_of
 
 CHOICES: Mapping[str, Choice] = {key: choice for choice, key in KEYS.items()}
 """Key to answer, as in the console."""
+
+
+_ANSWERS = {"question": "a", "elicitation": "ad"}
+"""The keys of what is asked in words."""
+
+_HINTS = {"question": "this is a question: a answers it", "elicitation": "another MCP server asks this: a answers it, d refuses to"}
 
 
 @dataclass(slots=True)
@@ -73,10 +80,10 @@ class Held:
             self.note = "this prompt is over; j and k lead to others, c clears what is over"
         elif self.seen != item.prompt.id:
             self.note = "look at it first, then answer"
-        elif isinstance(item.prompt.subject, QuestionSubject):
-            if key == "a":
+        elif isinstance(item.prompt.subject, QuestionSubject | ElicitationSubject):
+            if key in _ANSWERS[item.prompt.subject.kind]:
                 return item, None
-            self.note = "this is a question: a answers it"
+            self.note = _HINTS[item.prompt.subject.kind]
         elif CHOICES[key] in choices_of(item.prompt):
             return item, CHOICES[key]
         else:

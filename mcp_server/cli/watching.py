@@ -1,9 +1,7 @@
 """`remit approvals watch`: what agents ask, as it comes, answered by keys in the person's own terminal."""
 
-import json
 import os
 import time
-from collections.abc import Sequence
 from contextlib import aclosing
 from functools import partial
 
@@ -11,8 +9,8 @@ import anyio
 import click
 from anyio.abc import TaskGroup
 
-from mcp_server.cli.asked import answer_in, deed_of, question_line
 from mcp_server.cli.channels import require_channel
+from mcp_server.cli.filling import Filling, done
 from mcp_server.cli.held import Held
 from mcp_server.cli.inbox_screen import InboxScreen, draws_on
 from mcp_server.cli.live import beats
@@ -20,7 +18,7 @@ from mcp_server.cli.state import ME, MYSELF, with_store
 from mcp_server.cli.terminal import NobodyThere, Terminal, terminal
 from mcp_server.gateway.cards import KEYS, Shown
 from mcp_server.gateway.inbox import Inbox, inbox_of
-from mcp_server.records import Answer, Choice, PromptState, QuestionSubject
+from mcp_server.records import Answer, Choice, PromptState
 from mcp_server.sessions.answers import close_with
 from mcp_server.store.protocol import Store
 
@@ -59,6 +57,7 @@ class Watching:
         self._group = group
         self._held = Held()
         self.screen = InboxScreen(person, self._held, self._on_answer)
+        self._filling = Filling(self._held, self.screen.ask, self._said)
 
     async def follow(self) -> None:
         """Keep what is held as the store has it."""
@@ -86,27 +85,12 @@ class Watching:
     # ---- answers --------------------------------------------------------------------------------
 
     def _on_answer(self, item: Shown, key: str) -> None:
-        if isinstance(item.prompt.subject, QuestionSubject):
-            self._ask(item, item.prompt.subject, ())
-        else:
+        if not self._filling.begun(item, key):
             choice = next(choice for choice, name in KEYS.items() if name == key)
             self._group.start_soon(self._answer, item, choice, self._held.words.get(item.prompt.id, ""))
 
-    def _ask(self, item: Shown, subject: QuestionSubject, answers: Sequence[list[str]]) -> None:
-        """The next question; after the last one the answers are sent."""
-        if len(answers) == len(subject.questions):
-            self._group.start_soon(self._answer, item, None, json.dumps(answers, ensure_ascii=False))
-            return
-        question = subject.questions[len(answers)]
-
-        def typed(text: str) -> None:
-            answer = answer_in(question, text.strip())
-            if answer:
-                self._ask(item, subject, (*answers, answer))
-            else:
-                self._held.note = "nothing was typed, so nothing was answered"
-
-        self.screen.ask(f"{len(answers) + 1} of {len(subject.questions)}: {question_line(question)}", typed)
+    def _said(self, item: Shown, words: str) -> None:
+        self._group.start_soon(self._answer, item, None, words)
 
     async def _answer(self, item: Shown, choice: Choice | None, words: str) -> None:
         answer = Answer(choice=choice, words=words, by=ME, channel="approvals", at=time.time())
@@ -114,7 +98,7 @@ class Watching:
         await self._read()
         if counted:
             self._held.words.pop(item.prompt.id, None)
-            self._held.note = f"done: {deed_of(item.prompt, choice)}"
+            self._held.note = done(item.prompt, choice)
         else:
             self._held.note = "it was not open any more: somebody was first, or its time was up; nothing was changed"
         self.screen.renew()

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mcp_server.cli.asked import deed_of
+from mcp_server.cli.fields import lines_of_field
 from mcp_server.cli.table import plain
+from mcp_server.elicited import ElicitationSubject, LinkAsked
 from mcp_server.gateway.cards import KEYS, Shown
 from mcp_server.gateway.details import Part
 from mcp_server.records import ApprovalSubject, BudgetSubject, Prompt, PromptState, QuestionSubject
+from mcp_server.sessions.elicited_words import MARK, caution, deeds, fields_of, head
 from mcp_server.sessions.offered import choices_of
 from mcp_server.sessions.wants import amount
 from mcp_server.sessions.wording import time_of
@@ -56,6 +59,10 @@ def _lines(shown: Shown) -> Iterator[Line]:
             yield from _when(prompt)
             yield Line("text", f"  Allowed to {whose}: {amount(subject.resource, subject.allowed)}")
             yield Line("text", f"  Used so far: {amount(subject.resource, subject.spent)}")
+        case ElicitationSubject() as subject:
+            yield Line("head", plain(head(prompt, subject)))
+            yield from _when(prompt)
+            yield from _elicited(subject)
     yield from _answers(prompt)
 
 
@@ -125,12 +132,25 @@ def _questions(subject: QuestionSubject) -> Iterator[Line]:
             yield Line("text", f"       {place}  {plain(option.label)}{about}")
 
 
+def _elicited(subject: ElicitationSubject) -> Iterator[Line]:
+    yield from (Line("text", f"{MARK}{plain(line)}") for line in _cut(subject.asked.message).splitlines())
+    if isinstance(subject.asked, LinkAsked):
+        yield Line("head", plain(f"Its link leads to {subject.asked.host}"))
+        yield Line("text", f"{MARK}{plain(subject.asked.url)}")
+    yield from (Line("text", f"  {plain(line)}") for field in fields_of(subject) for line in lines_of_field(field))
+    yield Line("text", plain(caution(subject)))
+
+
 def _answers(prompt: Prompt) -> Iterator[Line]:
     if prompt.state is not PromptState.OPEN:
         return
     yield Line("head", "Answers")
     if isinstance(prompt.subject, QuestionSubject):
         yield Line("text", "  a  answer, question by question")
+    if isinstance(prompt.subject, ElicitationSubject):
+        accept, decline, _ = deeds(prompt.subject).values()
+        yield Line("text", f"  a  {'fill it in, and ' if fields_of(prompt.subject) else ''}{accept}")
+        yield Line("text", f"  d  {decline}")
     yield from (Line("text", f"  {KEYS[choice]}  {plain(deed)}") for choice, deed in choices_of(prompt).items())
 
 

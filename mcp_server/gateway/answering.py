@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from mcp_server.elicited import ElicitationSubject
 from mcp_server.gateway.cards import WORDS_CHARS
+from mcp_server.gateway.elicited_cards import words_in
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import LOCAL
 from mcp_server.records import Answer, ApprovalSubject, AuditEvent, BudgetSubject, Choice, Prompt, PromptState, Question, QuestionSubject
 from mcp_server.sessions import events
 from mcp_server.sessions.answers import close_with
+from mcp_server.sessions.fitting import Misfit
 from mcp_server.sessions.prompting import tool_of
 from mcp_server.store.protocol import Store
 
@@ -90,19 +93,40 @@ def answer_in(prompt: Prompt, sent: Sent, *, by: str, channel: str, at: float, r
         return NotCounted("it was not open any more; nothing was changed")
     if _one(sent, "digest") != prompt.digest:
         return NotCounted("it answers another call than this prompt shows")
+    said = _said(prompt, sent, by_role=bool(roles))
+    match said:
+        case NotCounted():
+            return said
+        case Choice():
+            own = _one(sent, "words")[:WORDS_CHARS].strip()
+            return Answer(choice=said, words=own, by=by, channel=channel, at=at, roles=roles)
+        case str():
+            return Answer(choice=None, words=said, by=by, channel=channel, at=at)
+
+
+def _said(prompt: Prompt, sent: Sent, *, by_role: bool) -> Choice | str | NotCounted:
+    """A choice, or what was answered in words as it is kept."""
     match prompt.subject:
-        case ApprovalSubject() as subject:
-            choice = _chosen(sent, [offer.choice for offer in (subject.role_offers if roles else subject.offers)])
-        case BudgetSubject():
-            choice = _chosen(sent, [Choice.ALLOW_ONCE, Choice.DENY])
+        case ElicitationSubject() as subject:
+            return _filled_in(subject, sent)
         case QuestionSubject() as subject:
-            answers = [_answered(question, number, sent) for number, question in enumerate(subject.questions)]
-            if not all(answers):
-                return NotCounted("not every question is answered")
-            return Answer(choice=None, words=json.dumps(answers, ensure_ascii=False), by=by, channel=channel, at=at)
-    if choice is None:
-        return NotCounted("this prompt does not offer that answer")
-    return Answer(choice=choice, words=_one(sent, "words")[:WORDS_CHARS].strip(), by=by, channel=channel, at=at, roles=roles)
+            return _answers(subject, sent)
+        case ApprovalSubject() as subject:
+            return _chosen(sent, [offer.choice for offer in (subject.role_offers if by_role else subject.offers)])
+        case BudgetSubject():
+            return _chosen(sent, [Choice.ALLOW_ONCE, Choice.DENY])
+
+
+def _answers(subject: QuestionSubject, sent: Sent) -> str | NotCounted:
+    answers = [_answered(question, number, sent) for number, question in enumerate(subject.questions)]
+    return json.dumps(answers, ensure_ascii=False) if all(answers) else NotCounted("not every question is answered")
+
+
+def _filled_in(subject: ElicitationSubject, sent: Sent) -> str | NotCounted:
+    try:
+        return words_in(subject, sent)
+    except Misfit as misfit:
+        return NotCounted(f"not everything fits what was asked: {misfit}")
 
 
 def _one(sent: Sent, name: str) -> str:
@@ -111,9 +135,9 @@ def _one(sent: Sent, name: str) -> str:
     return values[0] if len(values) == 1 else ""
 
 
-def _chosen(sent: Sent, offered: Sequence[Choice]) -> Choice | None:
+def _chosen(sent: Sent, offered: Sequence[Choice]) -> Choice | NotCounted:
     given = _one(sent, "choice")
-    return next((choice for choice in offered if choice.value == given), None)
+    return next((choice for choice in offered if choice.value == given), NotCounted("this prompt does not offer that answer"))
 
 
 def _answered(question: Question, number: int, sent: Sent) -> list[str]:

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from mcp_server.elicited import ElicitationSubject
+from mcp_server.gateway import elicited_cards
 from mcp_server.gateway.details import Part
 from mcp_server.gateway.html import Child, Html, el, exact, join, lined, said
 from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Prompt, PromptState, Question, QuestionSubject
@@ -61,7 +63,7 @@ def card(shown: Shown, *, action: str, form_key: str, note: str = "", here: str 
     state = "open" if prompt.state is PromptState.OPEN else "over"
     attributes = {"class": f"card {state}", "id": f"card-{prompt.id}", "data-prompt": prompt.id, "data-state": state, "tabindex": "-1"}
     labelled = {**attributes, "aria-labelledby": f"title-{prompt.id}"}
-    body = _evidence(shown)
+    body = _evidence(shown, here)
     return el(
         "article",
         labelled,
@@ -110,6 +112,8 @@ def _head(prompt: Prompt, whose: str) -> Html:
             wants = join(" asks you")
         case BudgetSubject():
             wants = join(" has used up a budget")
+        case ElicitationSubject() as subject:
+            wants = elicited_cards.wants(subject)
     lapses = (
         join(" · lapses at ", moment(prompt.deadline, "left")) if prompt.deadline is not None and prompt.state is PromptState.OPEN else None
     )
@@ -122,12 +126,14 @@ def _head(prompt: Prompt, whose: str) -> Html:
     )
 
 
-def _evidence(shown: Shown) -> list[Child]:
+def _evidence(shown: Shown, here: str) -> list[Child]:
     match shown.prompt.subject:
         case ApprovalSubject() as subject:
             return [*_approval(shown, subject)]
         case QuestionSubject():
             return []
+        case ElicitationSubject() as subject:
+            return [*elicited_cards.evidence(subject, panel=here == "panel")]
         case BudgetSubject() as budget:
             whose = "the whole tree below this connection" if budget.scope == "tree" else "this session"
             return [
@@ -209,6 +215,9 @@ def _answers(prompt: Prompt, action: str, form_key: str) -> Html:
             asked = [_question(prompt, number, question) for number, question in enumerate(subject.questions)]
             send = el("button", {"type": "submit", "class": "allow"}, "Send the answer")
             return el("form", {"method": "post", "action": action, "class": "answers"}, *hidden, *asked, send)
+        case ElicitationSubject() as subject:
+            fields = elicited_cards.answers(prompt, subject)
+            return el("form", {"method": "post", "action": action, "class": "answers"}, *hidden, *fields)
     return el(
         "form",
         {"method": "post", "action": action, "class": "answers"},

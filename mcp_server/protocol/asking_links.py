@@ -11,8 +11,11 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import RequestId
 from pydantic import ValidationError
 
-from mcp_server.protocol.asking import LookAgain, Put, Visit, fresh
+from mcp_server.protocol.asking import LookAgain, Put, Visit, fresh, pass_on
 from mcp_server.protocol.asking_wire import Wire
+from mcp_server.protocol.elicited_forms import link_of
+from mcp_server.protocol.forms import message_of
+from mcp_server.protocol.replies import PutOff, Reply, Unusable, read_opened
 from mcp_server.protocol.showing import agreed_in, link_message
 from mcp_server.records import Prompt, PromptId
 from mcp_server.sessions.front import Ended, Open
@@ -50,7 +53,7 @@ class LinkChannel:
         return now
 
     def _new(self, still: Open, put_off: frozenset[PromptId]) -> tuple[Prompt, ...]:
-        return self._visit.showing.puttable(fresh(still, put_off), "link")
+        return self._visit.showing.puttable(fresh(still, put_off), "link", opens=False)
 
     async def _next(self, now: Open, opened: set[PromptId], *, seconds: float) -> Open | Ended:
         """What is open next; what is not any more leaves `opened`, and so does all where nothing changes for so long."""
@@ -68,6 +71,9 @@ class LinkChannel:
         said: list[bool] = []
 
         async def ask() -> None:
+            if (link := link_of(prompt)) is not None:
+                said.append(not await pass_on(self._visit, prompt, await self._opened(prompt, link.url), channel="form"))
+                return
             page = self._visit.showing.ways.page_of(prompt)
             said.append(page is not None and await self._asked(prompt, page))
 
@@ -84,6 +90,16 @@ class LinkChannel:
             except (MCPError, ValidationError) as error:
                 log.info("a link could not be shown", exc_info=error)
         return False
+
+    async def _opened(self, prompt: Prompt, url: str) -> Reply:
+        """Another server's own link, passed on as it is: the reply is the answer."""
+        with anyio.move_on_after(self._visit.timing.form_life):
+            try:
+                return read_opened(await self._session.elicit_url(message_of(prompt), url, prompt.id, self._request_id))
+            except (MCPError, ValidationError) as error:
+                log.info("a link could not be shown", exc_info=error)
+                return Unusable(reason="the client answered the link with an error")
+        return PutOff()
 
     async def _complete(self, prompts: set[PromptId]) -> None:
         for prompt_id in sorted(prompts & self._sent):

@@ -13,9 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from mcp_server.errors import NoSuchHandle
 from mcp_server.protocol.asking import Exhausted, LookAgain, Put, Suspend, Visit, fresh, pass_on
-from mcp_server.protocol.replies import Reply, Unusable, read_reply
+from mcp_server.protocol.replies import Reply, Unusable, read_opened, read_reply
 from mcp_server.protocol.sampling import request_of, said_by
-from mcp_server.protocol.showing import Shape, agreed_in, link_key
+from mcp_server.protocol.showing import Shape, agreed_in, link_key, open_key
 from mcp_server.protocol.timing import MAX_ROUNDS
 from mcp_server.records import Prompt, PromptId
 from mcp_server.sessions.front import Ended, Open
@@ -64,17 +64,27 @@ async def take_replies(visit: Visit, state: RoundState, responses: Mapping[str, 
     if isinstance(settled, Ended):
         return settled
     put_off = set(state.put_off)
+    came = {key: response for key, response in responses.items() if key in state.asked}
     for prompt in settled.prompts:
-        if prompt.id in state.asked and prompt.id in responses:
-            reply = _reply(visit, state, prompt, responses[prompt.id])
-            if await pass_on(visit, prompt, reply, channel="input_required"):
-                put_off.add(prompt.id)
-        elif (key := link_key(prompt.id)) in state.asked and key in responses:
-            visit.showing.agreed.add(prompt.id) if agreed_in(responses[key]) else put_off.add(prompt.id)
+        if await _taken(visit, state, prompt, came):
+            put_off.add(prompt.id)
     for ask in settled.turns:
         if ask.id in state.asked and ask.id in responses:
             visit.front.turn_said(visit.call_id, ask.id, said_by(responses[ask.id]))
     return frozenset(put_off)
+
+
+async def _taken(visit: Visit, state: RoundState, prompt: Prompt, came: Mapping[str, InputResponse]) -> bool:
+    """True: the person put it off."""
+    if prompt.id in came:
+        return await pass_on(visit, prompt, _reply(visit, state, prompt, came[prompt.id]), channel="input_required")
+    if (key := open_key(prompt.id)) in came:
+        return await pass_on(visit, prompt, _opened(came[key]), channel="input_required")
+    if (key := link_key(prompt.id)) in came:
+        if not agreed_in(came[key]):
+            return True
+        visit.showing.agreed.add(prompt.id)
+    return False
 
 
 def _reply(visit: Visit, state: RoundState, prompt: Prompt, response: InputResponse) -> Reply:
@@ -83,21 +93,29 @@ def _reply(visit: Visit, state: RoundState, prompt: Prompt, response: InputRespo
     return read_reply(prompt, response, seconds=visit.clock() - state.put_at, reflex=visit.timing.reflex)
 
 
+def _opened(response: InputResponse) -> Reply:
+    if not isinstance(response, ElicitResult):
+        return Unusable(reason="the client's answer is not one that a link can have")
+    return read_opened(response)
+
+
 class RoundChannel:
     """One more round of one call."""
 
-    def __init__(self, visit: Visit, state: RoundState, shape: Shape | None) -> None:
+    def __init__(self, visit: Visit, state: RoundState, shape: Shape | None, *, opens: bool) -> None:
         self._visit = visit
         self._state = state
         self._shape: Shape | None = shape
         """How this client is given prompts; None: it is given none."""
+        self._opens = opens
+        """It opens another server's links."""
 
     def carries(self, still: Open, put_off: frozenset[PromptId]) -> bool:
         """Turns, and prompts where the client is given them."""
         return bool(still.turns or self._new(still, put_off))
 
     def _new(self, still: Open, put_off: frozenset[PromptId]) -> tuple[Prompt, ...]:
-        return self._visit.showing.puttable(fresh(still, put_off), self._shape)
+        return self._visit.showing.puttable(fresh(still, put_off), self._shape, opens=self._opens)
 
     async def put(self, still: Open, put_off: frozenset[PromptId]) -> Put:
         """All that is open, and what opens in the same breath."""
@@ -122,7 +140,7 @@ class RoundChannel:
         """What to ask by key, and the prompts for which there is no way any more: the console was closed meanwhile."""
         requests, unputtable = dict[str, InputRequest](), set[PromptId]()
         for prompt in self._new(still, put_off):
-            request = self._visit.showing.request(prompt, self._shape)
+            request = self._visit.showing.request(prompt, self._shape, opens=self._opens)
             if request is None:
                 unputtable.add(prompt.id)
             elif await self._visit.front.show(prompt.id) is not None:

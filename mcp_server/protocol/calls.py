@@ -155,6 +155,7 @@ class ToolCalls:
                 put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
                 channel = channel_of(ctx, visit, line, back, panel) if keeper is None else Elsewhere()
                 outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, channel, put_off)
+                attached.back = not isinstance(outcome, Ended)
                 if asked is not None:
                     await asked.landed()
                 told = await _handed(ctx, spec, visit, outcome, keeper)

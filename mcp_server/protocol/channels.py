@@ -77,20 +77,19 @@ def channel_of(ctx: Request, visit: Visit, line: Line | None, back: RoundState |
     reached = modern or (line is not None and ctx.session.can_send_request)
     capabilities = ctx.session.client_capabilities if reached else None
     shape = visit.showing.shape(capabilities, ctx.protocol_version, principal=visit.principal.key, panel=panel is not None)
+    opens = visit.showing.opens(capabilities, ctx.protocol_version)
     if modern:
-        asked: Channel | None = RoundChannel(visit, back or RoundState(call=visit.call_id), shape)
+        asked: Channel | None = RoundChannel(visit, back or RoundState(call=visit.call_id), shape, opens=opens)
     else:
-        asked = _on_the_wire(ctx, visit, line, shape)
+        asked = _on_the_wire(ctx, visit, line, shape, opens=opens)
     return PanelChannel(visit, panel, asked) if shape == "panel" and panel is not None else asked
 
 
-def _on_the_wire(ctx: Request, visit: Visit, line: Line | None, shape: Shape | None) -> FormChannel | LinkChannel | None:
+def _on_the_wire(ctx: Request, visit: Visit, line: Line | None, shape: Shape | None, *, opens: bool) -> FormChannel | LinkChannel | None:
     if line is None:
         return None
-    match shape:
-        case "form":
-            return FormChannel(visit, session=ctx.session, request_id=ctx.request_id, lock=line.wire)
-        case "link":
-            return LinkChannel(visit, session=ctx.session, request_id=ctx.request_id, lock=line.wire)
-        case "panel" | None:
-            return None
+    if shape == "link":
+        return LinkChannel(visit, session=ctx.session, request_id=ctx.request_id, lock=line.wire)
+    if shape == "form" or opens:
+        return FormChannel(visit, session=ctx.session, request_id=ctx.request_id, lock=line.wire, shape=shape, opens=opens)
+    return None

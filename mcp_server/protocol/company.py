@@ -30,13 +30,15 @@ class Attached:
         self._call_id = call_id
         self._seconds = seconds
         self._holds = True
+        self.back = False
+        """The client is told how to come back."""
 
     async def let_go(self) -> None:
         """Leave the call to itself."""
         if self._holds:
             self._holds = False
             with anyio.move_on_after(self._seconds, shield=True):
-                await self._front.detach(self._call_id)
+                await self._front.detach(self._call_id, back=self.back)
 
     async def until_cut(self) -> None:
         """Hold on until cancelled."""

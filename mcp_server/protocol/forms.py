@@ -6,6 +6,8 @@ What a person is shown is what is asked, whole or marked as cut; no value of a m
 import json
 from typing import Any, assert_never
 
+from mcp_server.elicited import ElicitationSubject
+from mcp_server.protocol import elicited_forms
 from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, Question, QuestionSubject
 from mcp_server.sessions.offered import budget_choices, lasting, shown
 from mcp_server.sessions.wants import amount
@@ -26,6 +28,8 @@ def message_of(prompt: Prompt) -> str:
             return _question_message(prompt, subject)
         case BudgetSubject() as subject:
             return _budget_message(prompt, subject)
+        case ElicitationSubject() as subject:
+            return elicited_forms.message_of(prompt, subject)
         case _:
             assert_never(prompt.subject)
 
@@ -39,6 +43,8 @@ def schema_of(prompt: Prompt, *, titled: bool) -> dict[str, Any]:
             return _question_schema(subject, titled=titled)
         case BudgetSubject() as subject:
             return _decision_schema(list(budget_choices(subject).items()), titled=titled)
+        case ElicitationSubject() as subject:
+            return elicited_forms.schema_of(subject, titled=titled)
         case _:
             assert_never(prompt.subject)
 

@@ -7,15 +7,20 @@ from typing import assert_never, cast
 
 from mcp_types import ElicitResult
 
+from mcp_server.elicited import CANCELLED, ElicitationSubject, Replied
+from mcp_server.protocol.elicited_forms import accepted, opened
 from mcp_server.protocol.forms import DECISION, WORDS, field_of, own_field_of
 from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Prompt, Question, QuestionSubject
+from mcp_server.sessions.fitting import Misfit, kept
 
 Content = dict[str, str | int | float | bool | list[str] | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """The person decided. For a question `choice` is None and `words` are JSON, a list of answers for each; an empty list is no answer."""
+    """The person decided. For a question `choice` is None and `words` are JSON: of a model's a list of answers for each, where an empty
+    list is no answer, and of a server's what it is told.
+    """
 
     choice: Choice | None
     words: str = ""
@@ -46,9 +51,25 @@ def read_reply(prompt: Prompt, result: ElicitResult, *, seconds: float, reflex: 
                 return Unusable(reason="the client declined by itself, before anybody can have read the form")
             return _declined(prompt)
         case "cancel":
-            return PutOff()
+            return _closed(prompt, seconds, reflex)
         case _:
             assert_never(result.action)
+
+
+def read_opened(result: ElicitResult) -> Reply:
+    """What a host says that was to open a server's link."""
+    return _told(opened(result))
+
+
+def _told(reply: Replied) -> Answered:
+    return Answered(choice=None, words=kept(reply))
+
+
+def _closed(prompt: Prompt, seconds: float, reflex: float) -> Reply:
+    """Our own questions stay open for another way. A server is told: that is an answer of its protocol, where a person gave it."""
+    if isinstance(prompt.subject, ElicitationSubject) and seconds >= reflex:
+        return _told(CANCELLED)
+    return PutOff()
 
 
 def _declined(prompt: Prompt) -> Reply:
@@ -57,6 +78,8 @@ def _declined(prompt: Prompt) -> Reply:
             return Answered(choice=Choice.DENY)
         case QuestionSubject(questions=questions):
             return Answered(choice=None, words=json.dumps([[] for _ in questions]))
+        case ElicitationSubject():
+            return _told(Replied(action="decline"))
         case _:
             assert_never(prompt.subject)
 
@@ -69,8 +92,17 @@ def _accepted(prompt: Prompt, content: Content) -> Reply:
             return _decision([Choice.ALLOW_ONCE, Choice.DENY], content)
         case QuestionSubject() as subject:
             return _answers(subject, content)
+        case ElicitationSubject() as subject:
+            return _filled_in(subject, content)
         case _:
             assert_never(prompt.subject)
+
+
+def _filled_in(subject: ElicitationSubject, content: Content) -> Reply:
+    try:
+        return _told(accepted(subject, content))
+    except Misfit as misfit:
+        return Unusable(reason=f"the client accepted the form with what it does not take: {misfit}")
 
 
 def _decision(offered: Sequence[Choice], content: Content) -> Reply:

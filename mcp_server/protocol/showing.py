@@ -12,6 +12,8 @@ from mcp_types import ClientCapabilities, ElicitRequest, ElicitRequestFormParams
 from mcp_types.version import is_version_at_least
 from pydantic import ValidationError
 
+from mcp_server.elicited import ElicitationSubject, LinkAsked
+from mcp_server.protocol.elicited_forms import link_of, link_request
 from mcp_server.protocol.forms import message_of, schema_of
 from mcp_server.records import Prompt, PromptId
 from mcp_server.sessions.ways import Ways
@@ -26,6 +28,9 @@ MOST_KEPT = 4096
 
 _LINK = ":link"
 """Behind a prompt's id, in the key of a request that is a link. So no reply to a link can pass for one to a form."""
+
+_OPEN = ":open"
+"""Behind a prompt's id, in the key of a request that is another server's own link: the reply to it is an answer, and holds no form."""
 
 _LEADS = (
     "The link leads to this prompt in Remit's console, where you answer. Opening it allows nothing. Where the browser has not signed in "
@@ -85,14 +90,26 @@ class Showing:
         """Does a reply to a form count, whatever the preferred way is by now?"""
         return "elicitation" in self.ways.channels and declares_forms(capabilities)
 
-    def puttable(self, prompts: Sequence[Prompt], shape: Shape | None) -> tuple[Prompt, ...]:
-        """Those to put in requests of that shape: none whose page the person agreed to open before."""
-        if shape is None or shape == "panel":
-            return ()
-        return tuple(prompt for prompt in prompts if shape != "link" or prompt.id not in self.agreed)
+    def opens(self, capabilities: ClientCapabilities | None, version: str) -> bool:
+        """Can this request carry a link that another server wants opened, as it is? Whatever the preferred way for prompts."""
+        return not {"elicitation", "url"}.isdisjoint(self.ways.channels) and declares_links(capabilities, version)
 
-    def request(self, prompt: Prompt, shape: Shape | None) -> tuple[str, ElicitRequest] | None:
+    def puttable(self, prompts: Sequence[Prompt], shape: Shape | None, *, opens: bool) -> tuple[Prompt, ...]:
+        """Those to put in requests of that shape: none whose page the person agreed to open before. `opens`: see above."""
+        return tuple(prompt for prompt in prompts if (opens and link_of(prompt)) or self._fits(prompt, shape))
+
+    def _fits(self, prompt: Prompt, shape: Shape | None) -> bool:
+        return shape == "form" or (shape == "link" and prompt.id not in self.agreed)
+
+    def request(self, prompt: Prompt, shape: Shape | None, *, opens: bool) -> tuple[str, ElicitRequest] | None:
         """The prompt as one request, from 2026-07-28 on, and the key under which it is put. None: it cannot be put so, or no more."""
+        match prompt.subject:
+            case ElicitationSubject(asked=LinkAsked() as link) as subject if opens:
+                return open_key(prompt.id), link_request(prompt, subject, link)
+            case _:
+                return self._request(prompt, shape)
+
+    def _request(self, prompt: Prompt, shape: Shape | None) -> tuple[str, ElicitRequest] | None:
         page = self.ways.page_of(prompt) if shape == "link" else None
         if page is not None:
             return link_key(prompt.id), ElicitRequest(params=ElicitRequestURLParams(message=link_message(prompt), url=page))
@@ -105,6 +122,11 @@ class Showing:
 def link_key(prompt_id: PromptId) -> str:
     """Under which a prompt's link is put, and the reply to it found."""
     return f"{prompt_id}{_LINK}"
+
+
+def open_key(prompt_id: PromptId) -> str:
+    """Likewise, of another server's own link."""
+    return f"{prompt_id}{_OPEN}"
 
 
 def link_message(prompt: Prompt) -> str:

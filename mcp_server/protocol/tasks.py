@@ -19,8 +19,8 @@ from mcp_server.errors import NoSuchHandle
 from mcp_server.protocol.asking import Asker, Visit, pass_on
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.sampling import lent, request_of
-from mcp_server.protocol.showing import Shape, Showing, agreed_in, link_key
-from mcp_server.protocol.tasks_answers import reply_in, said_in
+from mcp_server.protocol.showing import Shape, Showing, agreed_in, link_key, open_key
+from mcp_server.protocol.tasks_answers import opened_in, reply_in, said_in
 from mcp_server.protocol.tasks_wire import (
     IDENTIFIER,
     Request,
@@ -77,7 +77,7 @@ class Tasks:
         promised = await self.promised.promise(visit.root, visit.call_id)
         if promised is None:
             return None
-        status = status_of(promised, asks=bool(self._showing.puttable(promised.prompts, self._shape(ctx))))
+        status = status_of(promised, asks=bool(self._showing.puttable(promised.prompts, self._shape(ctx), opens=self._opens(ctx))))
         return {"resultType": "task", **task_of(promised, status, poll_every=self._timing.poll_every)}
 
     async def found(self, ctx: Request, task_id: str) -> Promised:
@@ -96,9 +96,9 @@ class Tasks:
         """The task as this request's client may see it. Its prompts and turns count as put. What was answered elsewhere while this was
         put together is left out: the next look tells what came of it.
         """
-        shape, shown = self._shape(ctx), dict[str, ElicitRequest | CreateMessageRequest]()
-        for prompt in self._showing.puttable(promised.prompts, shape):
-            request = self._showing.request(prompt, shape)
+        shape, opens, shown = self._shape(ctx), self._opens(ctx), dict[str, ElicitRequest | CreateMessageRequest]()
+        for prompt in self._showing.puttable(promised.prompts, shape, opens=opens):
+            request = self._showing.request(prompt, shape, opens=opens)
             if request is not None and await self._show(prompt):
                 shown[request[0]] = request[1]
         for ask in promised.turns:
@@ -117,6 +117,8 @@ class Tasks:
         for prompt in promised.prompts:
             if forms and prompt.id in responses:
                 put_off += [prompt.id] if await self._passed_on(asker, prompt, responses[prompt.id]) else []
+            elif (key := open_key(prompt.id)) in responses and self._opens(ctx):
+                await pass_on(asker, prompt, opened_in(responses[key]), channel="input_required")
             elif (key := link_key(prompt.id)) in responses:
                 self._showing.agreed.add(prompt.id) if agreed_in(responses[key]) else put_off.append(prompt.id)
         for ask in promised.turns:
@@ -129,6 +131,9 @@ class Tasks:
         """How this request's client is given prompts. A task brings no panel."""
         principal = self._caller_of(ctx).principal.key
         return self._showing.shape(ctx.session.client_capabilities, ctx.protocol_version, principal=principal, panel=False)
+
+    def _opens(self, ctx: Request) -> bool:
+        return self._showing.opens(ctx.session.client_capabilities, ctx.protocol_version)
 
     async def _passed_on(self, asker: Asker, prompt: Prompt, response: object) -> bool:
         now = self._clock()

@@ -3,7 +3,7 @@
 from mcp_types import CreateMessageResultWithTools, ElicitResult
 from pydantic import ValidationError
 
-from mcp_server.protocol.replies import Reply, Unusable, read_reply
+from mcp_server.protocol.replies import Reply, Unusable, read_opened, read_reply
 from mcp_server.protocol.sampling import said_by
 from mcp_server.records import Prompt
 from mcp_server.sessions.models.asks import NotSaid, Said
@@ -16,6 +16,14 @@ def reply_in(prompt: Prompt, response: object, *, seconds: float, reflex: float)
     except ValidationError:
         return Unusable(reason="the client's answer is not one that a form can have")
     return read_reply(prompt, result, seconds=seconds, reflex=reflex)
+
+
+def opened_in(response: object) -> Reply:
+    """An answer to another server's link."""
+    try:
+        return read_opened(ElicitResult.model_validate(response, by_name=False))
+    except ValidationError:
+        return Unusable(reason="the client's answer is not one that a link can have")
 
 
 def said_in(response: object) -> Said | NotSaid:

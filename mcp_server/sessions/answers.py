@@ -3,11 +3,13 @@
 Used by every channel. Nothing here asks who may answer: the channel has made sure of that.
 """
 
+from mcp_server.elicited import ElicitationSubject
 from mcp_server.policy.values import Action, Reach, Rule
 from mcp_server.policy.verdicts import Ruling, RulingId
 from mcp_server.principal import same_person
 from mcp_server.records import Answer, ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, PromptState, QuestionSubject, RulingRecord
 from mcp_server.sessions import events
+from mcp_server.sessions.fitting import Misfit, reply_in
 from mcp_server.sessions.prompting import tool_of
 from mcp_server.store.ids import mint
 from mcp_server.store.protocol import Store
@@ -25,6 +27,16 @@ def accepts(prompt: Prompt, answer: Answer) -> bool:
             return answer.choice is None
         case BudgetSubject():
             return answer.choice in (Choice.ALLOW_ONCE, Choice.DENY)
+        case ElicitationSubject() as subject:
+            return answer.choice is None and not answer.roles and _said(subject, answer) is not None
+
+
+def _said(subject: ElicitationSubject, answer: Answer) -> str | None:
+    """What a server is to be told, but for what was typed. None: it is not an answer to what it asked."""
+    try:
+        return reply_in(subject.asked, answer.words).action
+    except Misfit:
+        return None
 
 
 def offered_to(asked: str, approval: ApprovalSubject, answer: Answer) -> tuple[Offer, ...]:
@@ -44,7 +56,8 @@ async def close_with(store: Store, prompt: Prompt, answer: Answer) -> bool:
         return False
     rulings = rulings_of(current, answer)
     tool = tool_of(current)
-    said = f"answered: {answer.choice.value}" if answer.choice else "answered"
+    chosen = _said(current.subject, answer) if isinstance(current.subject, ElicitationSubject) else answer.choice and answer.choice.value
+    said = f"answered: {chosen}" if chosen else "answered"
     happened = (
         events.prompted(answer.at, current, tool, said, by=answer.by),
         *(events.ruled(answer.at, record, current.session_path, "given", by=answer.by) for record in rulings),

@@ -3,8 +3,8 @@
 A call acts only while a request is attached to it. What it comes to is the gate's; who may see it is `desk`'s.
 """
 
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -179,6 +179,7 @@ class CallBook:
             lasting=call.promised,
             progress=call.steps.tell,
             hearer=call.earshot,
+            halted=partial(_asking, call),
             trace=call.trace,
         )
         if call.interrupted:
@@ -210,7 +211,7 @@ class CallBook:
         if over:
             self._supervisor.wakeups.over(key)
 
-    async def detach(self, call_id: CallId) -> None:
+    async def detach(self, call_id: CallId, *, back: bool = False) -> None:
         """See `Front.detach`."""
         call = self._calls.get(call_id)
         if call is None:
@@ -226,6 +227,11 @@ class CallBook:
             self.forget(call)
             return
         if call.parked is not None or call.scope is None:
+            return
+        if (
+            back and call.asking
+        ):  # another server asks the person: the answer may come by another way, and the request come back for the rest
+            await keep(self._deployment.store, call)
             return
         if call.call.tool in CARRIERS:
             await self._lay_aside(call)
@@ -256,3 +262,12 @@ class CallBook:
     def forget(self, call: ClientCall) -> None:
         self.views.gone(call)
         self._calls.pop(call.call.id, None)
+
+
+@asynccontextmanager
+async def _asking(call: ClientCall) -> AsyncGenerator[None]:
+    call.asking += 1
+    try:
+        yield
+    finally:
+        call.asking -= 1

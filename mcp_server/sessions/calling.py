@@ -9,6 +9,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp_server.policy.values import CallId, ToolCall
 from mcp_server.records import CallEnded, Ending
 from mcp_server.sessions.gate import Gate
+from mcp_server.sessions.halting import Halt
 from mcp_server.sessions.hold import Hold
 from mcp_server.sessions.pulse import Pulse
 from mcp_server.sessions.refusals import refused
@@ -46,16 +47,20 @@ class Calling:
         self._pulse = pulse
         self._hold = hold
 
-    async def make(self, needed: NeedsCalls, looping: frozenset[CallId]) -> tuple[Parked, ...]:
-        """All open calls at once. A parked call is tried again when what it waits for is over, even while others still run."""
+    async def make(self, needed: NeedsCalls, looping: frozenset[CallId], within: anyio.CancelScope) -> tuple[Parked, ...]:
+        """All open calls at once. A parked call is tried again when what it waits for is over, even while others still run. `within` ends
+        with the run's working time.
+        """
+        halt = Halt(self._hold, within)
         parked: dict[CallId, tuple[ToolCall, Parked]] = {}
         send, receive = anyio.create_memory_object_stream[_Signal](float("inf"))
         with send, receive, self._pulse.hearing(lambda: send.send_nowait(_Woken())):
             async with anyio.create_task_group() as group:
                 flying = len(needed.calls)
                 for call in needed.calls:
-                    group.start_soon(self._try, call, needed, looping, send)
+                    group.start_soon(self._try, call, needed, looping, halt, send)
                 while flying:
+                    await halt.flying(flying)
                     signal = await receive.receive()
                     if isinstance(signal, _Attempted):
                         flying -= 1
@@ -64,12 +69,15 @@ class Calling:
                             self._pulse.watch([key_of(wait) for _, wait in parked.values()])
                         continue
                     for call, _ in parked.values():
-                        group.start_soon(self._try, call, needed, looping, send)
+                        group.start_soon(self._try, call, needed, looping, halt, send)
                     flying += len(parked)
                     parked.clear()
+        await halt.flying(0)
         return tuple(result for _, result in parked.values())
 
-    async def _try(self, call: ToolCall, needed: NeedsCalls, looping: frozenset[CallId], send: MemoryObjectSendStream[_Signal]) -> None:
+    async def _try(
+        self, call: ToolCall, needed: NeedsCalls, looping: frozenset[CallId], halt: Halt, send: MemoryObjectSendStream[_Signal]
+    ) -> None:
         work = Work(
             session=self._hold.session,
             call=call,
@@ -79,6 +87,7 @@ class Calling:
             looping=call.id in looping,
             background=self._hold.run.background,
             progress=self._progress_of(call),
+            halted=halt.asking,
             trace=self._hold.trace,
         )
         if call.id in needed.beyond:

@@ -45,6 +45,8 @@ class ClientCall:
     scope: anyio.CancelScope | None = None
     """Set while it acts."""
     parked: Parked | None = None
+    asking: int = 0
+    """What another server wants to know of the person now, while it acts."""
     ended: CallEnded | None = None
     fault: Exception | None = None
     """What went wrong with the server itself; told to whoever attaches."""

@@ -70,6 +70,8 @@ class Limits:
     """How long a run waits for a turn of the client's own model: a client that is closed may be back the next day."""
     unshown_seconds: float = 7 * 86400.0
     """How long a prompt that nobody was shown stays open: a background job may wait days for a person."""
+    foreign_seconds: float = 12 * 3600.0
+    """How long another server is kept waiting for a person to whom nobody could show what it asks: its call is under way meanwhile."""
     inline_characters: int = 20_000
     """A longer result of a child is saved whole and previewed."""
     lease_seconds: float = 30.0

@@ -108,8 +108,8 @@ class Desk:
     async def rejoin(self, root: SessionRecord, call_id: str) -> CallId:
         return await self.book.rejoin(root, call_id)
 
-    async def detach(self, call_id: CallId) -> None:
-        await self.book.detach(call_id)
+    async def detach(self, call_id: CallId, *, back: bool = False) -> None:
+        await self.book.detach(call_id, back=back)
 
     # ---- waiting --------------------------------------------------------------------------------
 

@@ -85,7 +85,7 @@ class Drive:
                         return None
                 case NeedsCalls() as needed:
                     looping = frozenset(call.id for call in needed.calls if repeats(entries, self._hold.run.id, call))
-                    parked = await self._calling.make(needed, looping)
+                    parked = await self._calling.make(needed, looping, self._within)
                     if parked:
                         return await self._rest(parked)
 

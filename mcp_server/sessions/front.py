@@ -175,8 +175,10 @@ class Front(Protocol):
         """
         ...
 
-    async def detach(self, call_id: CallId) -> None:
-        """The request leaves, in any case. A call that has not ended goes on; one whose end was told is forgotten."""
+    async def detach(self, call_id: CallId, *, back: bool = False) -> None:
+        """The request leaves, in any case. A call that has not ended goes on; one whose end was told is forgotten. `back`: its client was
+        told how to come back for the rest, so that another server may wait for a person meanwhile.
+        """
         ...
 
     async def show(self, prompt_id: PromptId) -> Prompt | None:

@@ -5,8 +5,10 @@
 The audit event is written before the act that it permits; if that write fails, the tool does not run.
 """
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
@@ -19,7 +21,7 @@ from mcp_server.sessions.looking import Look, expired, look
 from mcp_server.sessions.preparing import Prepared, Preparing, permitted
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.resuming import come_back
-from mcp_server.sessions.turnstile import Turnstile
+from mcp_server.sessions.turnstile import Place, Turnstile
 from mcp_server.sessions.work import Asks, AwaitsChild, AwaitsPerson, Parked, Work
 from mcp_server.tools.base import ToolResult
 
@@ -51,14 +53,15 @@ class Gate:
         prepared = await self._preparing.prepare(work, seen)
         if isinstance(prepared, CallEnded) or prepared.spec.waits or prepared.spec.by_ownership:
             return await self._decided(work, seen, prepared)
-        async with self._places.place(work.session.root_id) as waited:
-            if waited:  # what holds now is what counts
+        async with self._places.held(work.session.root_id) as place:
+            if place.waited:  # what holds now is what counts
                 seen = await look(self._deployment, self._prompting, work)
                 prepared = await self._preparing.prepare(work, seen)
-            return await self._decided(work, seen, prepared)
+            return await self._decided(replace(work, halted=partial(_halted, work, place)), seen, prepared)
 
     async def rejoin(self, work: Work) -> CallEnded | Parked:
         """For a call that was started before: what it waits for or has come to; where nothing is known of that, it was interrupted."""
+        await self._prompting.forsake(work.call.id)
         seen = await look(self._deployment, self._prompting, work)
         earlier = await come_back(self._deployment, work, seen, first=False)
         return await self._told(work, seen, earlier or refusals.interrupted(work.call))
@@ -118,8 +121,9 @@ class Gate:
 
     async def _act(self, work: Work, seen: Look, prepared: Prepared) -> CallEnded | Parked:
         with self._deployment.telemetry.execution(work.session, work.call, work.trace) as told:
-            lent = replace(prepared, context=replace(prepared.context, trace=told.trace)) if told.trace else prepared
-            result = await self._result(work, lent)
+            elicit = self._prompting.eliciting(work, seen.standing, seen.digest, may_ask=seen.authority.may_ask)
+            context = replace(prepared.context, trace=told.trace, elicit=elicit)
+            result = await self._result(work, replace(prepared, context=context))
             told.came_to(ending_of(result))
         match result:
             case AwaitsPerson() | AwaitsChild():
@@ -153,6 +157,13 @@ class Gate:
         if not isinstance(result, CallEnded):
             return result
         return await self._ended(work, result, (seen.outcome(work, result, self._deployment.clock(), ran),))
+
+
+@asynccontextmanager
+async def _halted(work: Work, place: Place) -> AsyncGenerator[None]:
+    """Nothing is held while a person thinks."""
+    async with work.halted(), place.left():
+        yield
 
 
 def ending_of(result: ToolResult | Parked | Asks | CallEnded) -> Ending | None:

@@ -57,6 +57,8 @@ class Hold:
         self._counted_at = deployment.steady()
         """Up to when the working time is in the record."""
         self._seconds = 0.0
+        self._halted_at: float | None = None
+        """Since when the time is not the run's."""
 
     @property
     def lease(self) -> Lease:
@@ -110,10 +112,21 @@ class Hold:
         """So much of the time just now was not the run's."""
         self._counted_at += seconds
 
+    def halt(self) -> None:
+        """From now on the time is not the run's."""
+        self._halted_at = self._deployment.steady()
+
+    def go_on(self) -> None:
+        """From now on it is again."""
+        if self._halted_at is not None:
+            self._counted_at += self._deployment.steady() - self._halted_at
+            self._halted_at = None
+
     @property
     def worked(self) -> float:
         """Seconds of working time so far."""
-        return self.run.worked + self._deployment.steady() - self._counted_at
+        now = self._deployment.steady() if self._halted_at is None else self._halted_at
+        return self.run.worked + now - self._counted_at
 
     async def kept(self) -> Kept:
         """What it has so far."""
@@ -166,6 +179,7 @@ class Hold:
         charge = None if used is None else await charge_of(self._deployment, self.session.principal, used)
         now, worked = self._deployment.clock(), self.worked
         self._counted_at = self._deployment.steady()
+        self._halted_at = None if self._halted_at is None else self._counted_at
         self.run = replace(self.run, state=check(self.run.state, state), reason=reason, updated_at=now, worked=worked, waits_for=waits_for)
         store = self._deployment.store
         if not await store.save_run(self.run, self._lease, entries=entries, events=happened, charge=charge, now=now, synced=synced):

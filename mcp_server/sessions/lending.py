@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from mcp_server.elicited import ElicitationSubject
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.decide import decide, opinions_of
 from mcp_server.policy.values import Action, PathValue, Request
@@ -39,10 +40,15 @@ def context_of(deployment: Deployment, work: Work, look: Look) -> SessionContext
         environment=deployment.environment,
         enclose=_enclose(deployment, work, look),
         call=work.call,
+        elicit=_nobody,
         standing=look.standing,
         run=work.run,
         authority=look.authority,
     )
+
+
+async def _nobody(_: ElicitationSubject) -> None:
+    """Before the call is let through, nobody is asked for it."""
 
 
 def _enclose(deployment: Deployment, work: Work, look: Look) -> Callable[[Approval], Enclosure] | None:

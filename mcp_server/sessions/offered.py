@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from mcp_server.elicited import ElicitationSubject
 from mcp_server.records import ApprovalSubject, BudgetSubject, Choice, Offer, Prompt, QuestionSubject
 from mcp_server.sessions.visible import visible
 from mcp_server.sessions.wants import amount
@@ -25,7 +26,7 @@ def choices_of(prompt: Prompt) -> Mapping[Choice, str]:
         case BudgetSubject() as budget:
             extends, ends = budget_choices(budget).values()
             return {Choice.ALLOW_ONCE: lowered(extends), Choice.DENY: lowered(ends)}
-        case QuestionSubject():
+        case QuestionSubject() | ElicitationSubject():
             return {}
         case ApprovalSubject():
             pass

@@ -7,9 +7,12 @@ changes are in it at once, other processes' after `refresh`.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+import anyio
+
+from mcp_server.elicited import ElicitationSubject
 from mcp_server.policy.explain import reasons
 from mcp_server.policy.offers import Offered, offers, roles
-from mcp_server.policy.values import Action, Mode, PlainValue
+from mcp_server.policy.values import Action, CallId, Mode, PlainValue
 from mcp_server.policy.verdicts import SessionId, Verdict
 from mcp_server.records import (
     ApprovalSubject,
@@ -28,9 +31,12 @@ from mcp_server.records import (
 from mcp_server.sessions import events
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.standing import Standing
-from mcp_server.sessions.work import Work
+from mcp_server.sessions.work import Elicit, Work
 from mcp_server.store.ids import mint
 from mcp_server.store.protocol import Lease
+
+LAST_WORDS = 4.0
+"""Seconds for taking back what is asked when the call that asks is cut short, as when the server ends."""
 
 
 class Prompting:
@@ -43,6 +49,8 @@ class Prompting:
         self._open_ones: dict[PromptId, Prompt] = {}
         self._lapses_at = 0.0
         """Before then none of them lapses. 0: one of them may have changed since that was looked at."""
+        self._stays: dict[PromptId, anyio.Event] = {}
+        """Of those that a call stays with, while it is under way."""
 
     @property
     def open_ones(self) -> Mapping[PromptId, Prompt]:
@@ -54,6 +62,7 @@ class Prompting:
         before, self._lapses_at = self._open_ones, 0.0
         self._open_ones = {prompt.id: prompt for prompt in await self._deployment.store.prompts(state=PromptState.OPEN)}
         for prompt_id in before.keys() ^ self._open_ones.keys():
+            self._over(prompt_id)
             self._changed(before.get(prompt_id) or self._open_ones[prompt_id])
 
     async def note(self, prompt_id: PromptId, principal: str) -> None:
@@ -66,7 +75,12 @@ class Prompting:
             self._open_ones[prompt_id] = prompt
         else:
             self._open_ones.pop(prompt_id, None)
+            self._over(prompt_id)
         self._changed(prompt)
+
+    def _over(self, prompt_id: PromptId) -> None:
+        if prompt_id not in self._open_ones and (stay := self._stays.get(prompt_id)) is not None:
+            stay.set()
 
     async def for_digest(self, session_id: SessionId, digest: str) -> tuple[Prompt, ...]:
         """All prompts of that very call, oldest first."""
@@ -84,6 +98,43 @@ class Prompting:
     async def open_question(self, work: Work, standing: Standing, subject: QuestionSubject, digest: str) -> PromptId:
         """A prompt for what a model wants to know. Never shared: each question is asked."""
         return await self._open(work, standing, subject, digest, ())
+
+    def eliciting(self, work: Work, standing: Standing, digest: str, *, may_ask: bool) -> Elicit:
+        """How another server may ask the person while this call is under way. `may_ask`: somebody may be asked at all."""
+
+        async def elicit(subject: ElicitationSubject) -> Prompt | None:
+            if not may_ask:
+                return None
+            async with work.halted():
+                return await self._stay(work, standing, subject, digest)
+
+        return elicit
+
+    async def _stay(self, work: Work, standing: Standing, subject: ElicitationSubject, digest: str) -> Prompt:
+        """Ask, and wait until that is open no more. Cutting the wait short takes it back. What was answered is kept no longer than this."""
+        store, prompt_id = self._deployment.store, PromptId(mint("prm"))
+        lapses = self._deployment.clock() + self._deployment.limits.foreign_seconds
+        stay = self._stays[prompt_id] = anyio.Event()
+        try:
+            # Never the call's own digest: no answer to it is one about the call.
+            await self._open(work, standing, subject, f"{digest}/{prompt_id}", (), prompt_id=prompt_id, deadline=lapses)
+            while prompt_id in self._open_ones:
+                await stay.wait()
+            closed = await store.prompt(prompt_id, work.session.principal)
+        finally:
+            del self._stays[prompt_id]
+            with anyio.move_on_after(LAST_WORDS, shield=True):
+                if (left := self._open_ones.get(prompt_id)) is not None:
+                    await self.close(left, PromptState.WITHDRAWN, "the call for which it was asked has ended")
+                await store.forget_words(prompt_id)
+        if closed is None:
+            raise AssertionError("a prompt is kept as long as its session")
+        return closed
+
+    async def forsake(self, call_id: CallId) -> None:
+        """Take back what was asked for a call that nobody carries on any more: its process is gone."""
+        for prompt in [one for one in self._open_ones.values() if call_id in one.calls and isinstance(one.subject, ElicitationSubject)]:
+            await self.close(prompt, PromptState.WITHDRAWN, "the server stopped while the call ran for which it was asked")
 
     async def open_budget(self, prompt_id: PromptId, session: SessionRecord, subject: BudgetSubject, digest: str, run: RunRecord) -> None:
         """A prompt about no call, but about going on at all. Its id is the asker's, so that it is opened once."""
@@ -111,10 +162,20 @@ class Prompting:
         self._changed(prompt)
         self._deployment.herald.opened(prompt)
 
-    async def _open(self, work: Work, standing: Standing, subject: Subject, digest: str, happened: Sequence[AuditEvent]) -> PromptId:
+    async def _open(
+        self,
+        work: Work,
+        standing: Standing,
+        subject: Subject,
+        digest: str,
+        happened: Sequence[AuditEvent],
+        *,
+        prompt_id: PromptId | None = None,
+        deadline: float | None = None,
+    ) -> PromptId:
         now = self._deployment.clock()
         prompt = Prompt(
-            id=PromptId(mint("prm")),
+            id=prompt_id or PromptId(mint("prm")),
             principal=work.session.principal,
             root_id=work.session.root_id,
             session_id=work.session.id,
@@ -124,6 +185,7 @@ class Prompting:
             digest=digest,
             subject=subject,
             created_at=now,
+            deadline=deadline,
             once_seconds=self._deployment.limits.once_seconds,
             allow_seconds=self._deployment.limits.allow_seconds,
             background=work.background,
@@ -181,6 +243,8 @@ def tool_of(prompt: Prompt) -> str:
             return "question"
         case BudgetSubject():
             return "budget"
+        case ElicitationSubject(tool=tool):
+            return tool
 
 
 def approval_of(work: Work, verdict: Verdict, mode: Mode) -> ApprovalSubject:

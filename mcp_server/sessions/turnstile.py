@@ -23,13 +23,21 @@ class Turnstile:
     @asynccontextmanager
     async def place(self, tree: str) -> AsyncGenerator[float]:
         """A place for as long as the block lasts. Gives the seconds that it was waited for."""
-        waited = await self._take(tree)
-        try:
-            yield waited
-        finally:
-            self._give_back()
+        async with self.held(tree) as place:
+            yield place.waited
 
-    async def _take(self, tree: str) -> float:
+    @asynccontextmanager
+    async def held(self, tree: str) -> AsyncGenerator["Place"]:
+        """The same, and it may be left for a while."""
+        place = Place(self, tree)
+        await place.take()
+        try:
+            yield place
+        finally:
+            place.give_back()
+
+    async def take(self, tree: str) -> float:
+        """One is taken. The seconds that it was waited for."""
         if self._free and not self._waiting:
             self._free -= 1
             return 0.0
@@ -39,7 +47,7 @@ class Turnstile:
             await turn.wait()
         except BaseException:
             if turn.is_set():
-                self._give_back()
+                self.give_back()
             else:
                 self._leave(tree, turn)
             raise
@@ -51,7 +59,8 @@ class Turnstile:
         if not queue:
             del self._waiting[tree]
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
+        """One is free."""
         tree = next(iter(self._waiting), None)
         if tree is None:
             self._free += 1
@@ -61,3 +70,32 @@ class Turnstile:
         if queue:
             self._waiting[tree] = queue  # behind the others
         turn.set()
+
+
+class Place:
+    """One of them."""
+
+    def __init__(self, turnstile: Turnstile, tree: str) -> None:
+        self._turnstile = turnstile
+        self._tree = tree
+        self._held = False
+        self.waited = 0.0
+        """Seconds, at first."""
+
+    async def take(self) -> None:
+        """Wait for it."""
+        self.waited = await self._turnstile.take(self._tree)
+        self._held = True
+
+    def give_back(self) -> None:
+        """As far as it is held."""
+        if self._held:
+            self._held = False
+            self._turnstile.give_back()
+
+    @asynccontextmanager
+    async def left(self) -> AsyncGenerator[None]:
+        """Somebody else may have it inside. Whoever is cut short there does not come back to it."""
+        self.give_back()
+        yield
+        await self.take()

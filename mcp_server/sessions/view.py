@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from mcp_server.elicited import ElicitationSubject
 from mcp_server.policy.values import CallId
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.records import Prompt
@@ -84,9 +85,8 @@ class Views:
         if subject is None:
             mine = tuple(prompt for prompt in await self._held(call) if call.call.id in prompt.calls)
             report = unborn(call.root.id, call.call, self._ways.lines(mine)).model_dump(mode="json") if call.call.tool == "task" else None
-            return Open(
-                call_id=call.call.id, prompts=prompts, turns=turns, text=waiting_words(call, self._ways.lines(mine)), structured=report
-            )
+            words = waiting_words(call, self._ways.lines(mine), begun=any(isinstance(one.subject, ElicitationSubject) for one in mine))
+            return Open(call_id=call.call.id, prompts=prompts, turns=turns, text=words, structured=report)
         session, run = subject
         asked = self._deployment.asks.below(session.id)
         below = prompts_below(self._supervisor.prompting.open_ones, session.id)
@@ -101,13 +101,16 @@ class Views:
         return call.steps.words or (self._supervisor.heard(whose) if whose is not None else "") or call.call.tool
 
 
-def waiting_words(call: ClientCall, waiting_for: Sequence[str]) -> str:
-    """For a call of the client's own that has to leave unfinished. `waiting_for`: its own prompts, a line each."""
+def waiting_words(call: ClientCall, waiting_for: Sequence[str], *, begun: bool) -> str:
+    """For a call of the client's own that has to leave unfinished. `waiting_for`: its own prompts, a line each. `begun`: it is under way,
+    and another server asks.
+    """
     if not waiting_for:
         return f"`{call.call.tool}` is not done yet. The same call again, with the same arguments, continues it."
     lines = "\n".join(f"- {line}" for line in waiting_for)
+    waits = "is under way, and waits for what its server asks a person" if begun else "waits for a person and has done nothing yet"
     return (
-        f"`{call.call.tool}` waits for a person and has done nothing yet. This client cannot show the question, or nobody has answered:\n"
+        f"`{call.call.tool}` {waits}. This client cannot show the question, or nobody has answered:\n"
         f"{lines}\n"
         "Tell the person where to answer. Then make the same call again, with the same arguments: it continues."
     )

@@ -1,5 +1,6 @@
 """What a prompt asks for, in few words, the same in every list."""
 
+from mcp_server.elicited import ElicitationSubject, LinkAsked
 from mcp_server.records import ApprovalSubject, BudgetSubject, Prompt, QuestionSubject, Resource
 
 
@@ -13,6 +14,10 @@ def wanted(prompt: Prompt) -> str:
         case BudgetSubject() as budget:
             used, more = amount(budget.resource, budget.spent), amount(budget.resource, budget.more)
             return f"the {budget.scope}'s budget is used up ({used}); extend it by {more}?"
+        case ElicitationSubject(server=server, asked=LinkAsked(host=host, message=message)):
+            return f"the MCP server `{server}` wants a link to {host} opened: {message}"
+        case ElicitationSubject(server=server, asked=asked):
+            return f"the MCP server `{server}` asks: {asked.message}"
 
 
 def amount(resource: Resource, number: float) -> str:

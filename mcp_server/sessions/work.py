@@ -1,13 +1,15 @@
 """One call on its way through the gate: who makes it, where it is written down, and what it may come to."""
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from mcp_server.elicited import ElicitationSubject
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.values import Request, ToolCall
 from mcp_server.policy.verdicts import RulingId
-from mcp_server.records import AuditEvent, CallEnded, PromptId, QuestionSubject, RunId, RunRecord, SessionRecord
+from mcp_server.records import AuditEvent, CallEnded, Prompt, PromptId, QuestionSubject, RunId, RunRecord, SessionRecord
 from mcp_server.sessions.standing import Standing
 from mcp_server.store.protocol import Lease
 from mcp_server.tools.base import Step, Tool, ToolContext, ToolResult, ToolSpec
@@ -49,6 +51,8 @@ class Work:
     progress: Callable[[Step], Awaitable[None]]
     hearer: Hearer = field(default_factory=Deaf)
     """Who hears log messages of it."""
+    halted: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
+    """What it waits for inside is a person, while it is under way: that is no work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +101,18 @@ class Asks:
     subject: QuestionSubject
 
 
+Elicit = Callable[[ElicitationSubject], Awaitable[Prompt | None]]
+"""Put before the person what a server asks while its call is under way, and stay until that is open no more: the prompt as it was closed.
+None: nobody may be asked.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionContext(ToolContext):
     """What the tools of this room are lent beyond what every tool gets."""
 
     call: ToolCall
+    elicit: Elicit
     standing: Standing
     run: RunRecord | None
     authority: Authority

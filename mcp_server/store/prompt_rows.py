@@ -85,6 +85,14 @@ def close(connection: sqlite3.Connection, prompt_id: str, state: PromptState, an
     return True
 
 
+def forget_words(connection: sqlite3.Connection, prompt_id: str) -> None:
+    """Of its answer."""
+    row = first(connection, f"{_SELECT} WHERE id = :id", {"id": prompt_id})
+    prompt = None if row is None else _record(row)
+    if prompt is not None and prompt.answer is not None and prompt.answer.words:
+        _write(connection, replace(prompt, answer=replace(prompt.answer, words="")))
+
+
 def _open(connection: sqlite3.Connection, prompt_id: str) -> Prompt | None:
     row = first(connection, f"{_SELECT} WHERE id = :id AND state = :state", {"id": prompt_id, "state": PromptState.OPEN})
     return None if row is None else _record(row)

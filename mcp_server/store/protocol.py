@@ -226,6 +226,10 @@ class Store(PromisedCalls, ApiKeys, Credentials, People, Ledger, Revocations, Up
         """Close an open prompt, with the rulings its answer makes, in one transaction. False: somebody was first, nothing was written."""
         ...
 
+    async def forget_words(self, prompt_id: PromptId) -> None:
+        """Of its answer, if it has one: whoever they were for has them."""
+        ...
+
     # rulings
     async def add_rulings(self, rulings: Sequence[RulingRecord], events: Sequence[AuditEvent]) -> None: ...
     async def rulings(

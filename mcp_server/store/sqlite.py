@@ -224,6 +224,9 @@ class SqliteStore(SqliteParts, Store):
 
         return await self._db.write(work)
 
+    async def forget_words(self, prompt_id: PromptId) -> None:
+        await self._db.write(prompt_rows.forget_words, prompt_id)
+
     # rulings
 
     async def add_rulings(self, rulings: Sequence[RulingRecord], events: Sequence[AuditEvent]) -> None:

@@ -13,7 +13,7 @@ from mcp_server.tools.base import Anything, Hints, Step, ToolSpec
 from mcp_server.tools.hearing import Hearer
 from mcp_server.tools.news import News
 from mcp_server.tools.shelves import NoShelves, Shelves
-from mcp_server.tools.whose import Whose
+from mcp_server.tools.whose import Asking, Whose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +75,7 @@ class Order:
     progress: Callable[[Step], Awaitable[None]]
     hearer: Hearer
     """Who hears what its server says meanwhile."""
+    ask: Asking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

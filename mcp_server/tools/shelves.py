@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from mcp_server.errors import ToolFailure
 from mcp_server.parts import BytesResource, Marks, Part, TextResource
-from mcp_server.tools.whose import Whose
+from mcp_server.tools.whose import Asking, Whose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +85,7 @@ class Errand:
 
     whose: Whose
     server: str
+    ask: Asking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ ROOMS = (
     ("telemetry",),
     ("records",),
     ("policy",),
-    ("strict_yaml", "redaction", "parts"),
+    ("strict_yaml", "redaction", "parts", "elicited"),
     ("principal", "errors"),
 )
 """From the top down. A room imports from itself and from those below it."""

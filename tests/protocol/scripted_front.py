@@ -190,7 +190,7 @@ class ScriptedFront:
             return Ended(result=call.result)
         return Open(call_id=call_id, prompts=self._open_for(call), text=self._waiting_text(call), structured=self._waiting_state(call))
 
-    async def detach(self, call_id: CallId) -> None:
+    async def detach(self, call_id: CallId, *, back: bool = False) -> None:
         self.calls[call_id].attached -= 1
         self._change()
 

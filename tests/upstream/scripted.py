@@ -24,11 +24,18 @@ from mcp_types import (
     CompleteRequestParams,
     CompleteResult,
     Completion,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
     EmbeddedResource,
     EmptyResult,
     ErrorData,
     GetPromptRequestParams,
     GetPromptResult,
+    InputRequest,
+    InputRequiredResult,
     JSONRPCError,
     JSONRPCRequest,
     ListPromptsResult,
@@ -51,6 +58,7 @@ from mcp_types import (
     ToolAnnotations,
 )
 
+from mcp_server.elicited import Asked, Replied
 from mcp_server.protocol.upstream.link import Ends
 from mcp_server.protocol.upstream.servers import Opener
 from mcp_server.settings.upstream import Upstream
@@ -58,7 +66,7 @@ from mcp_server.tools.foreign import Whose
 from tests.protocol.connect import Era
 
 Context = ServerRequestContext[Any, Any]
-Does = Callable[[Context, Mapping[str, Any]], Awaitable[CallToolResult]]
+Does = Callable[[Context, Mapping[str, Any]], Awaitable[CallToolResult | InputRequiredResult]]
 
 
 def told(text: str, *, failed: bool = False, structured: dict[str, Any] | None = None) -> CallToolResult:
@@ -77,6 +85,47 @@ async def _counts(ctx: Context, arguments: Mapping[str, Any]) -> CallToolResult:
 
 async def _fails(_: Context, arguments: Mapping[str, Any]) -> CallToolResult:
     return told("it did not work", failed=True)
+
+
+class Nobody:
+    """The person of a call for which nobody is asked."""
+
+    async def __call__(self, asked: Asked) -> Replied:
+        raise AssertionError(asked)
+
+    def refuse(self, why: str) -> None:
+        raise AssertionError(why)
+
+
+async def elicited(ctx: Context, params: ElicitRequestParams) -> ElicitResult:
+    """Up to 2025-11-25: ask in the middle of the call."""
+    match params:
+        case ElicitRequestFormParams():
+            return await ctx.session.elicit_form(params.message, params.requested_schema, ctx.request_id)
+        case ElicitRequestURLParams():
+            return await ctx.session.elicit_url(params.message, params.url, params.elicitation_id or "one", ctx.request_id)
+
+
+def answers_of(ctx: Context) -> dict[str, ElicitResult]:
+    """From 2026-07-28 on: the answers that a call brings."""
+    came: dict[str, Any] = (ctx.params or {}).get("inputResponses") or {}
+    return {key: ElicitResult.model_validate(value) for key, value in came.items()}
+
+
+def asks(*questions: ElicitRequestParams) -> Does:
+    """A tool that asks all of them, as its era has it, one round, and tells what came back."""
+
+    async def does(ctx: Context, _: Mapping[str, Any]) -> CallToolResult | InputRequiredResult:
+        if ctx.protocol_version == "2025-11-25":
+            replies = [await elicited(ctx, params) for params in questions]
+        elif answers := answers_of(ctx):
+            replies = [answers[str(place)] for place in range(len(questions))]
+        else:
+            wanted: dict[str, InputRequest] = {str(place): ElicitRequest(params=params) for place, params in enumerate(questions)}
+            return InputRequiredResult(input_requests=wanted, request_state="mine")
+        return told("\n".join(f"{reply.action} {reply.content}" for reply in replies))
+
+    return does
 
 
 OBJECT: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -157,7 +206,7 @@ class Scripted:
             annotations=ToolAnnotations(read_only_hint=True),
         )
 
-    async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
+    async def _call(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult | InputRequiredResult:
         self.calls.append((params.name, dict(params.arguments or {})))
         return await self.does[params.name](ctx, params.arguments or {})
 

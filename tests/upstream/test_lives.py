@@ -16,8 +16,9 @@ from mcp_server.protocol.upstream.servers import Servers
 from mcp_server.settings.upstream import Upstream
 from mcp_server.store.sqlite import open_store
 from mcp_server.tools.foreign import Order, Whose
+from mcp_server.tools.hearing import Deaf
 from tests.behaviour.stories import bounded, until
-from tests.upstream.scripted import OBJECT, Context, Scripted, told
+from tests.upstream.scripted import OBJECT, Context, Nobody, Scripted, told
 
 HERE = Whose(principal="alice", workspace="/here", root="ses_one")
 
@@ -40,8 +41,8 @@ class At:
         async def unheard(*_: object) -> None:
             pass
 
-        order: dict[str, Any] = {"whose": whose, "tool": found, "arguments": {"text": "hi"}, "progress": unheard}
-        received = await bounded(self.servers.call(Order(**order)))
+        order = Order(whose=whose, tool=found, arguments={"text": "hi"}, progress=unheard, hearer=Deaf(), ask=Nobody())
+        received = await bounded(self.servers.call(order))
         return "".join(getattr(part, "text", "") for part in received.parts)
 
     async def refused(self) -> str:

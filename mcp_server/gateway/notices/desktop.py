@@ -163,6 +163,8 @@ def _asks(notice: Notice) -> str:
             return "it has a question"
         case "budget":
             return "its budget is used up"
+        case "elicitation":
+            return f"the MCP server behind {notice.tool} asks something"
 
 
 def _where(console: str | None, prompt_id: PromptId | None) -> str:

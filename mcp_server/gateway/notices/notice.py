@@ -24,7 +24,7 @@ class Notice:
     principal: str
     path: tuple[str, ...]
     """Agents, root first."""
-    kind: Literal["approval", "question", "budget"]
+    kind: Literal["approval", "question", "budget", "elicitation"]
     tool: str
     line: str
     """What is wanted, as lists have it, cut short."""

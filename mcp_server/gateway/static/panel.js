@@ -89,7 +89,7 @@ function dress(context) {
 
 const ELEMENTS = new Set(("article header section h2 h3 p span time bdi code pre mark ul ol li dl dt dd em kbd form div button label input "
   + "fieldset legend").split(" "));
-const ATTRIBUTES = new Set(("class id role tabindex dir datetime type name value for maxlength autocomplete disabled hidden").split(" "));
+const ATTRIBUTES = new Set(("class id role tabindex dir datetime type name value for maxlength autocomplete disabled hidden checked").split(" "));
 
 function built(node) {
   if (typeof node === "string") return document.createTextNode(node);
@@ -265,6 +265,17 @@ function fieldsOf(form, button) {
   if (button.name) add(button.name, button.value);
   return fields;
 }
+
+// What another server wants opened: the host asks and opens, this frame cannot.
+inbox.addEventListener("click", async (event) => {
+  const button = event.target instanceof Element ? event.target.closest("button[data-link]") : null;
+  if (!button) return;
+  try {
+    await request("ui/open-link", { url: button.dataset.link });
+  } catch {
+    note(button.closest("article.card").dataset.prompt, "This client opens no links: take the address that stands there.");
+  }
+});
 
 // A frame like this one may send no forms: the press of a button is all there is.
 inbox.addEventListener("click", async (event) => {

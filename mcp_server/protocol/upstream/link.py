@@ -1,9 +1,9 @@
 """One connection to one other server: made, used, and ended, by whoever comes first to want its end."""
 
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 import anyio
@@ -17,12 +17,15 @@ from mcp_types import (
     CONNECTION_CLOSED,
     CallToolResult,
     Implementation,
+    InputRequiredResult,
+    InputResponses,
     PaginatedRequestParams,
     Tool,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.errors import ToolFailure
+from mcp_server.protocol.upstream.attending import Attending, Underway
 from mcp_server.protocol.upstream.changing import kinds_of, told_by
 from mcp_server.protocol.upstream.cleaning import in_line
 from mcp_server.protocol.upstream.expanding import NotSet
@@ -31,20 +34,14 @@ from mcp_server.protocol.upstream.logs import Logs
 from mcp_server.protocol.upstream.naming import Definition, definitions
 from mcp_server.protocol.upstream.shelf import Listed, Shelving
 from mcp_server.settings.upstream import Upstream
-from mcp_server.tools.base import Step
-from mcp_server.tools.foreign import Order
 from mcp_server.tools.news import KINDS, Kind
+from mcp_server.tools.whose import Asking, Whose
 
 log = structlog.get_logger("upstream")
 
 MOST_PAGES = 50
 MOST_TOOLS = 500
 """Of one server: more than any has, and as many as a model's attention can bear several times over."""
-
-PROGRESS_SECONDS = 0.25
-"""Between two words of progress that are passed on, once the first few were. A server may send thousands."""
-
-PROGRESS_AT_ONCE = 20
 
 LISTEN_SECONDS = 5.0
 """Before changes are listened for again, where that was cut short."""
@@ -58,6 +55,9 @@ TELLING_SECONDS = 1.0
 Transport = AbstractAsyncContextManager[Any]
 
 T = TypeVar("T")
+
+Request = Callable[[Client, InputResponses | None, str | None], Awaitable[T | InputRequiredResult]]
+"""One request, with the answers and the state that the protocol has it carry when it is sent again for them."""
 
 
 @dataclass(slots=True)
@@ -124,7 +124,7 @@ class Link:
         self.tools: Mapping[str, Definition] = {}
         """By their own names, as it said last."""
         self.shelving = Shelving(server)
-        self._logs = Logs(server, anyio.current_time)
+        self.logs = Logs(server, anyio.current_time)
         self.ready = anyio.Event()
         """It is made, or will not be."""
         self.over = anyio.Event()
@@ -136,6 +136,7 @@ class Link:
         self._ends = Ends()
         self._scope = anyio.CancelScope()
         self._listing = anyio.Lock()
+        self._attending = Attending(server)
         self._client: Client | None = None
 
     @property
@@ -170,8 +171,15 @@ class Link:
             group.start_soon(self._bounded, group.cancel_scope)
             way = self._opened(self._ends)
             info = Implementation(name="remit", version=self._version)
+            asked, told = self._attending.heard, self.logs.heard
             async with Client(
-                way, mode="auto", message_handler=self._heard, logging_callback=self._logs.heard, client_info=info, cache=None
+                way,
+                mode="auto",
+                message_handler=self._heard,
+                logging_callback=told,
+                elicitation_callback=asked,
+                client_info=info,
+                cache=None,
             ) as client:
                 self.era = client.protocol_version
                 # A schema of the server's own, with its patterns, could hold up everybody for as long as it likes.
@@ -278,52 +286,40 @@ class Link:
 
     # ---- calls ----------------------------------------------------------------------------------
 
-    async def call(self, order: Order) -> CallToolResult:
-        """Have it done, once. Whatever goes wrong, it is not sent again.
+    async def request(self, whose: Whose, ask: Asking, send: Request[T], *, reading: bool = False) -> T:
+        """Have one request answered, with whatever its server asks of the person meanwhile. `reading`: it changes nothing, so that nobody
+        need ask what became of it. Whatever goes wrong, it is not sent again.
 
         Raises:
             ToolFailure: It was not done, or came to an error by the server's word.
             OutcomeUnknown: Nobody can say.
         """
-        with self._logs.call(order.whose, order.hearer) as level:
-            meta = await self._logs.asked(self._client, level)
-            return await self.request(
-                lambda client: client.session.call_tool(
-                    order.tool.own_name,
-                    dict(order.arguments),
-                    read_timeout_seconds=self.config.call_seconds,
-                    progress_callback=_Progress(order.progress),
-                    meta=meta,
-                )
-            )
-
-    async def request(self, send: Callable[[Client], Awaitable[T]], *, reading: bool = False) -> T:
-        """Have one request answered. `reading`: it changes nothing, so that nobody need ask what became of it. Raises as `call` does."""
         client = self._client
         if client is None or not self.usable:
             raise ToolFailure(f"`{self.server}` cannot be reached: {self.failure or 'the connection has just ended'}; call again")
         alone = self.calls == 0
         self.calls += 1
         self._ends.statuses.clear()
+        seconds = self.config.call_seconds
         try:
-            return await self._bound(send(client), reading)
-        except MCPError as error:
-            if reading:
-                raise refused(self.server, error, self.failure or self._ends.why) from error
-            raise await self._came_to_nothing(error, alone=alone and self.calls == 1) from error
+            with self._attending.call(whose, ask, seconds) as call:
+                return await self._answered(call, send, client, alone=alone, reading=reading)
+            why = f"it did not answer within {seconds:g} s"
+            raise ToolFailure(f"`{self.server}`: {why}") if reading else unknown(self.server, why)
         except (RuntimeError, ValueError) as error:
             why = f"its answer cannot be used: {in_line(str(error), 300)}"
             raise (ToolFailure(f"`{self.server}`: {why}") if reading else unknown(self.server, why)) from error
         finally:
             self.calls -= 1
 
-    async def _bound(self, answer: Awaitable[T], reading: bool) -> T:
-        """A call has its bound where it is sent."""
-        if not reading:
-            return await answer
-        with anyio.move_on_after(self.config.call_seconds):
-            return await answer
-        raise ToolFailure(f"`{self.server}` did not answer within {self.config.call_seconds:g} s")
+    async def _answered(self, call: Underway, send: Request[T], client: Client, *, alone: bool, reading: bool) -> T:
+        try:
+            return await self._attending.through(call, partial(send, client))
+        except MCPError as error:
+            links = await self._attending.links(call, error)
+            if reading and links is None:
+                raise refused(self.server, error, self.failure or self._ends.why) from error
+            raise links or await self._came_to_nothing(error, alone=alone and self.calls == 1) from error
 
     async def _came_to_nothing(self, error: MCPError, *, alone: bool) -> ToolFailure:
         if error.code == CONNECTION_CLOSED:
@@ -337,21 +333,3 @@ class Link:
 
 async def _unchecked(name: str, result: CallToolResult) -> None:
     """What a server promised of its results binds nobody here."""
-
-
-class _Progress:
-    """Passes on what a server says of a call under way, at a pace that a person can follow."""
-
-    def __init__(self, tell: Callable[[Step], Awaitable[None]]) -> None:
-        self._tell = tell
-        self._left = float(PROGRESS_AT_ONCE)
-        self._at = anyio.current_time()
-
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        now = anyio.current_time()
-        self._left, self._at = min(PROGRESS_AT_ONCE, self._left + (now - self._at) / PROGRESS_SECONDS), now
-        if self._left < 1 or not math.isfinite(progress):
-            return
-        self._left -= 1
-        whole = total if total is not None and math.isfinite(total) else None
-        await self._tell(Step(text=in_line(message or "", 200), done=progress, total=whole))

@@ -14,10 +14,10 @@ from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
 
 from mcp_server.errors import StoreError, ToolFailure
+from mcp_server.protocol.upstream.calling import done
 from mcp_server.protocol.upstream.link import Ends, Link, Transport
 from mcp_server.protocol.upstream.naming import Definition
 from mcp_server.protocol.upstream.pinning import marked
-from mcp_server.protocol.upstream.results import received
 from mcp_server.protocol.upstream.shelves import OtherShelves
 from mcp_server.protocol.upstream.standing import KEPT_SECONDS, Standing, standing_of
 from mcp_server.settings.upstream import Upstream
@@ -183,7 +183,7 @@ class Servers:
         began, failed = self._steady(), True
         link.used = began
         try:
-            result = received(await link.call(order), link.server)
+            result = await done(link, order)
             failed = result.failed
             return result
         finally:

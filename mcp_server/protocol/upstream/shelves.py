@@ -1,18 +1,17 @@
 """What the other servers of a deployment offer beside tools. See `tools.shelves.Shelves`, which this is."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Protocol, TypeVar
 
 import anyio
 import structlog
-from mcp.client.client import Client
 from mcp_types import PromptReference, ResourceTemplateReference
 
 from mcp_server.errors import ToolFailure
 from mcp_server.parts import BytesResource, TextResource
 from mcp_server.protocol.upstream.cleaning import cleaned, in_line
-from mcp_server.protocol.upstream.link import Link
+from mcp_server.protocol.upstream.link import Link, Request
 from mcp_server.protocol.upstream.results import LARGEST_BYTES, contents, parts_of
 from mcp_server.protocol.upstream.standing import KEPT_SECONDS, Standing
 from mcp_server.settings.upstream import Upstream
@@ -90,7 +89,12 @@ class OtherShelves:
         return standing.shelf
 
     async def read(self, errand: Errand, own: str) -> tuple[TextResource | BytesResource, ...]:
-        result = await self._asked(errand, lambda client: client.session.read_resource(own))
+        result = await self._asked(
+            errand,
+            lambda client, responses, state: client.session.read_resource(
+                own, input_responses=responses, request_state=state, allow_input_required=True
+            ),
+        )
         if len(result.contents) > MOST_CONTENTS:
             raise ToolFailure(f"`{errand.server}` gave {len(result.contents)} resources for one; {MOST_CONTENTS} are passed on at most")
         room, found = LARGEST_BYTES, list[TextResource | BytesResource]()
@@ -105,7 +109,12 @@ class OtherShelves:
         return tuple(found)
 
     async def fill(self, errand: Errand, own: str, blanks: Mapping[str, str]) -> Filled:
-        result = await self._asked(errand, lambda client: client.session.get_prompt(own, dict(blanks)))
+        result = await self._asked(
+            errand,
+            lambda client, responses, state: client.session.get_prompt(
+                own, dict(blanks), input_responses=responses, request_state=state, allow_input_required=True
+            ),
+        )
         if len(result.messages) > MOST_MESSAGES:
             raise ToolFailure(f"`{errand.server}` gave {len(result.messages)} messages; {MOST_MESSAGES} are passed on at most")
         parts = parts_of([message.content for message in result.messages], errand.server)
@@ -118,15 +127,17 @@ class OtherShelves:
         prompt = wanted.kind == "prompt"
         ref = PromptReference(name=wanted.own) if prompt else ResourceTemplateReference(uri=wanted.own)
         given = {"name": wanted.argument, "value": wanted.begun}
-        result = await self._asked(errand, lambda client: client.session.complete(ref, given, dict(wanted.others) or None))
+        result = await self._asked(
+            errand, lambda client, _responses, _state: client.session.complete(ref, given, dict(wanted.others) or None)
+        )
         said = result.completion
         # A value that is changed on its way would fill in something else.
         fit = [value for value in said.values[:MOST_VALUES] if value == cleaned(value) and len(value) <= LONGEST_VALUE]
         return Proposals(values=tuple(fit), total=said.total, more=bool(said.has_more))
 
-    async def _asked(self, errand: Errand, send: Callable[[Client], Awaitable[T]]) -> T:
+    async def _asked(self, errand: Errand, send: Request[T]) -> T:
         config = self._reach.configs.get(errand.server)
         if config is None:
             raise ToolFailure(f"there is no server `{errand.server}` any more")
         link = await self._reach.linked(errand.server, config, errand.whose)
-        return await link.request(send, reading=True)
+        return await link.request(errand.whose, errand.ask, send, reading=True)

@@ -44,7 +44,8 @@ async def reached(
     # Packed answers could hold more than any bound on what comes over the wire.
     headers = {"accept-encoding": "identity"}
     headers |= {name: _fit(name, expanded(text, environment, whose.workspace)) for name, text in config.headers.items()}
-    timeout = httpx2.Timeout(CONNECT_SECONDS, read=config.call_seconds, pool=None)
+    # A stream is silent for as long as a person thinks about what the server asks them; a call keeps its own time.
+    timeout = httpx2.Timeout(CONNECT_SECONDS, read=None, pool=None)
     way = _Bounded(through or httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None)), told)
     auth = await known()
     async with (

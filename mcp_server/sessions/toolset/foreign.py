@@ -10,6 +10,7 @@ from mcp_server.errors import ToolFailure
 from mcp_server.parts import AudioPart, BytesResource, ImagePart, LinkPart, Part, TextPart, TextResource
 from mcp_server.policy.values import Action, Layer, LayerKind, PlainValue, Request, Rule
 from mcp_server.records import SessionRecord
+from mcp_server.sessions.toolset.person import Person
 from mcp_server.sessions.work import SessionContext
 from mcp_server.tools.base import Anything, ToolResult, ToolSpec
 from mcp_server.tools.foreign import ForeignTool, Order, Upstreams, Whose
@@ -50,17 +51,20 @@ class Foreign:
         """Have its server do it."""
         if [each.guards for each in context.judged] != [() if self._tool.changed is None else (_pin(self._tool),)]:
             raise ToolFailure("nothing was done: the tool is not as it was judged; call again")
+        person = Person(context, self._tool.server)
         order = Order(
             whose=whose_of(context.standing.session),
             tool=self._tool,
             arguments=context.call.arguments,
             progress=context.progress,
             hearer=context.hearer,
+            ask=person,
         )
         got = await self._upstreams.call(order)
         parts = tuple(_bounded(part, self._tool.name, context) for part in got.parts)
         # A client is told by its protocol whose words they are; a model that Remit runs has nothing but the text.
         marked = parts if context.run is None else (_whose(self._tool.server), *parts)
+        marked = (*person.notes, *marked)
         return ToolResult(parts=marked, structured=got.structured, failed=got.failed, ran=f"by the MCP server {self._tool.server}")
 
 

@@ -14,6 +14,7 @@ from mcp_server.parts import TextPart
 from mcp_server.policy.silence import KINDS
 from mcp_server.policy.values import PlainValue, Request
 from mcp_server.sessions.toolset.foreign import whose_of
+from mcp_server.sessions.toolset.person import Person
 from mcp_server.sessions.work import SessionContext, SessionTool
 from mcp_server.tools.base import SEPARATOR, Hints, ToolResult, ToolSpec
 from mcp_server.tools.shelves import Errand, NotThere, Shelves, Wanted
@@ -165,7 +166,7 @@ def _request(server: str, kind: str, value: str, arguments: Mapping[str, Any], n
 
 
 def _errand(server: str, context: SessionContext) -> Errand:
-    return Errand(whose=whose_of(context.standing.session), server=server)
+    return Errand(whose=whose_of(context.standing.session), server=server, ask=Person(context, server))
 
 
 def _not_there(error: NotThere) -> ToolResult:

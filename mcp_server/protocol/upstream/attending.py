@@ -1,0 +1,160 @@
+"""Whose questions a server's are: the calls of one connection that are under way, and who is asked what it asks meanwhile.
+
+From 2026-07-28 on a question is the call's own result, and there is no doubt. Up to 2025-11-25 it comes as a request of the connection: it
+is the only call's, or of several of one person the oldest one's; where several people's are under way it is put before nobody.
+"""
+
+from collections import deque
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from math import inf
+from typing import TypeVar
+
+import anyio
+from mcp.client.session import ClientRequestContext
+from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
+from mcp_types import INVALID_REQUEST, URL_ELICITATION_REQUIRED, ElicitRequest, ElicitRequestParams, ElicitResult, ErrorData
+from pydantic import ValidationError
+
+from mcp_server.elicited import Replied
+from mcp_server.errors import ToolFailure
+from mcp_server.protocol.upstream.elicitations import NotPut, asked_in
+from mcp_server.protocol.upstream.rounds import MOST_AT_ONCE, Send, completed
+from mcp_server.tools.foreign import Asking, Whose
+
+T = TypeVar("T")
+
+MOST_A_CALL = 20
+"""Questions of one call. A wizard has a handful of steps; a person who is asked more is being worn down."""
+
+MOST_OPEN = 8
+"""Questions of one connection at once."""
+
+MOST_AN_HOUR = 100
+"""Questions of one connection."""
+
+HOUR = 3600.0
+
+CANCEL = ElicitResult(action="cancel")
+
+
+@dataclass(slots=True, kw_only=True)
+class Underway:
+    """One call. Its time stands still while a person is asked."""
+
+    whose: Whose
+    ask: Asking
+    scope: anyio.CancelScope
+    """Ends with its time."""
+    asked: int = 0
+    """Questions so far."""
+    open: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
+    """Those that wait for a person now."""
+    _still: int = 0
+    _left: float = 0.0
+
+    def hold(self) -> None:
+        """A person is asked: no time passes."""
+        self._still += 1
+        if self._still == 1:
+            self._left, self.scope.deadline = self.scope.deadline - anyio.current_time(), inf
+
+    def go_on(self) -> None:
+        """Nobody is asked any more."""
+        self._still -= 1
+        if not self._still:
+            self.scope.deadline = anyio.current_time() + self._left
+
+
+class Attending:
+    """Of one connection."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._calls: list[Underway] = []
+        """Oldest first."""
+        self._times: deque[float] = deque(maxlen=MOST_AN_HOUR)
+
+    @contextmanager
+    def call(self, whose: Whose, ask: Asking, seconds: float) -> Generator[Underway]:
+        """A call is under way inside, for so many seconds. What it asks is taken back when it ends."""
+        call = Underway(whose=whose, ask=ask, scope=anyio.CancelScope(deadline=anyio.current_time() + seconds))
+        self._calls.append(call)
+        try:
+            with call.scope:
+                yield call
+        finally:
+            self._calls.remove(call)
+            for scope in call.open:
+                scope.cancel()
+
+    async def heard(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        """Up to 2025-11-25: the connection asks."""
+        calls = tuple(self._calls)
+        if not calls:
+            return ErrorData(code=INVALID_REQUEST, message="a person is asked only while a call of theirs is under way")
+        if len({call.whose.principal for call in calls}) > 1:
+            for call in calls:
+                call.ask.refuse("calls of several people are under way there, and nobody can tell whose question it is")
+            return CANCEL
+        return await self._put(calls[0], params, calls)
+
+    async def through(self, call: Underway, send: Send[T]) -> T:
+        """The call's result, with what it asks answered on the way. See `completed`."""
+        return await completed(self._server, send, partial(self.answer, call))
+
+    async def answer(self, call: Underway, request: ElicitRequest) -> ElicitResult:
+        """From 2026-07-28 on: the call itself asks."""
+        return await self._put(call, request.params, (call,))
+
+    async def links(self, call: Underway, error: MCPError) -> ToolFailure | None:
+        """Up to 2025-11-25 a call may be refused until the person has opened links. They are asked to; whether to call again is for whoever
+        called. None: it is another error.
+        """
+        if error.code != URL_ELICITATION_REQUIRED:
+            return None
+        try:
+            wanted = UrlElicitationRequiredError.from_error(error.error).elicitations
+        except (ValidationError, TypeError, AttributeError):
+            return None
+        replies = [await self._put(call, params, (call,)) for params in wanted[:MOST_AT_ONCE]]
+        agreed = all(reply.action == "accept" for reply in replies) and 0 < len(wanted) <= MOST_AT_ONCE
+        then = "They agreed to: once they are done there, make the same call again." if agreed else "They have not."
+        return ToolFailure(f"the call was not done: `{self._server}` first wants the person to open a link. {then}")
+
+    async def _put(self, call: Underway, params: ElicitRequestParams, still: Sequence[Underway]) -> ElicitResult:
+        """Before the person whose call it is. `still`: the calls for which no time passes meanwhile."""
+        try:
+            asked = asked_in(params)
+            self._count(call)
+        except NotPut as refused:
+            call.ask.refuse(str(refused))
+            return CANCEL
+        for one in still:
+            one.hold()
+        scope = anyio.CancelScope()
+        call.open.add(scope)
+        reply: Replied | None = None
+        try:
+            with scope:
+                reply = await call.ask(asked)
+        finally:
+            call.open.discard(scope)
+            for one in still:
+                one.go_on()
+        if reply is None:
+            return CANCEL
+        return ElicitResult(action=reply.action, content=None if reply.content is None else dict(reply.content))
+
+    def _count(self, call: Underway) -> None:
+        now = anyio.current_time()
+        call.asked += 1
+        if call.asked > MOST_A_CALL:
+            raise NotPut(f"it asked more than {MOST_A_CALL} times in one call")
+        if sum(len(each.open) for each in self._calls) >= MOST_OPEN:
+            raise NotPut(f"{MOST_OPEN} questions of this server wait for an answer already")
+        if len(self._times) == MOST_AN_HOUR and now - self._times[0] < HOUR:
+            raise NotPut(f"it asked {MOST_AN_HOUR} times within an hour")
+        self._times.append(now)

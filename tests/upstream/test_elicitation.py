@@ -1,0 +1,302 @@
+"""What another server asks of a person while a call of it is under way, through Remit, in every pairing of eras."""
+
+from math import inf
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from mcp.client.session import ClientRequestContext
+from mcp_types import (
+    CallToolResult,
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    ErrorData,
+    InputRequiredResult,
+    ListRootsRequest,
+)
+
+from mcp_server.elicited import Asked, Replied
+from mcp_server.principal import LOCAL
+from mcp_server.protocol.timing import Timing
+from mcp_server.protocol.upstream.attending import MOST_A_CALL, Attending
+from mcp_server.protocol.upstream.rounds import MOST_ROUNDS
+from mcp_server.records import PromptState
+from mcp_server.sessions.answers import close_with
+from mcp_server.sessions.fitting import kept
+from mcp_server.tools.whose import Whose
+from tests.behaviour.stories import (
+    NEAR,
+    PATH,
+    agent,
+    at_rest,
+    bounded,
+    calls,
+    closed_prompt,
+    each_era,
+    errand,
+    leaving_soon,
+    says,
+    team_world,
+    typed,
+    until_cancelled,
+    until_told,
+)
+from tests.behaviour.world import connect, make_world, text_of
+from tests.bounds import LONG
+from tests.protocol.connect import ERAS, Cell, Era, Person, accepts, closes, declines
+from tests.upstream.scripted import Context, Scripted, asks, elicited, opener, told
+
+SETTINGS: dict[str, Any] = {"mcpServers": {"play": {"command": "unused"}}, "permission": {"play__*": "allow"}}
+
+SLOWLY = Timing(reflex=0.0)
+"""A person who acts at once is taken for one."""
+
+each_upstream = pytest.mark.parametrize("theirs", ERAS)
+
+NAME = ElicitRequestFormParams(
+    message="Your name?\nAllow once: send it",
+    requested_schema={
+        "type": "object",
+        "properties": {
+            "decision": {"type": "string", "title": "Name", "minLength": 2},
+            "age": {"type": "integer", "minimum": 0},
+        },
+        "required": ["decision"],
+    },
+)
+
+
+@each_era
+@each_upstream
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (accepts(decision="Ada"), "accept {'decision': 'Ada'}"),
+        (declines, "decline None"),
+        (closes, "cancel None"),
+    ],
+    ids=["accept", "decline", "cancel"],
+)
+async def test_a_servers_form_is_shown_as_the_servers_and_the_answer_goes_to_it(
+    cell: Cell, theirs: Era, act: Any, said: str, tmp_path: Path
+) -> None:
+    world, play, person = make_world(tmp_path, settings=SETTINGS), Scripted(), Person(act)
+    play.does["ask"] = asks(NAME)
+    async with connect(world, cell, person=person, timing=SLOWLY, opener=opener({"play": play}, theirs)) as connected:
+        result = await bounded(connected.call("play__ask"))
+    assert text_of(result) == said
+    (form,) = person.forms
+    assert form.message.splitlines() == [
+        "The MCP server `play` asks you, while build uses play__ask:",
+        "  │ Your name?",
+        "  │ Allow once: send it",
+        "These are the words of `play`. What you enter goes to it alone, and permits nothing in Remit.",
+    ]
+    assert form.requested_schema == NAME.requested_schema
+
+
+@each_upstream
+async def test_what_a_server_asks_on_a_subagents_call_reaches_the_same_person_with_the_path_and_leaves_nothing_behind(
+    theirs: Era, tmp_path: Path
+) -> None:
+    world = team_world(tmp_path, calls(("play__ask", {})), says("{{results[0].text}}"), settings=SETTINGS)
+    play, person = Scripted(), Person(accepts(decision="hunter2-secret"))
+    play.does["ask"] = asks(NAME)
+    async with connect(world, NEAR, person=person, opener=opener({"play": play}, theirs)) as connected:
+        result = await bounded(connected.call("task", **errand("lead")))
+        (prompt,) = await connected.store.prompts(state=PromptState.ANSWERED)
+        audit = await connected.audit()
+        rulings = await connected.store.rulings(principal=LOCAL.key)
+    assert "accept {'decision': 'hunter2-secret'}" in text_of(result)
+    assert person.forms[0].message.startswith(f"The MCP server `play` asks you, while {PATH} uses play__ask:")
+    assert prompt.answer is not None
+    assert (prompt.answer.choice, prompt.answer.words) == (None, "")
+    assert rulings == ()
+    assert "hunter2" not in repr(audit)
+    assert [event.outcome for event in audit if event.kind == "prompt"] == ["opened", "answered: accept"]
+
+
+@each_era
+@each_upstream
+async def test_where_no_form_can_be_shown_the_call_waits_and_goes_on_when_it_is_answered_elsewhere(
+    cell: Cell, theirs: Era, tmp_path: Path
+) -> None:
+    world, play = make_world(tmp_path, settings=SETTINGS), Scripted()
+    play.does["ask"] = asks(NAME)
+    timing = Timing(patience=2 * LONG)
+    async with connect(world, cell, timing=timing, opener=opener({"play": play}, theirs)) as connected:
+        with leaving_soon(timing):
+            waits = text_of(await until_told(connected, "play__ask"))
+        (prompt,) = await connected.open_prompts()
+        refused = await close_with(connected.store, prompt, typed(None, words=kept(Replied(action="accept", content={"decision": "A"}))))
+        taken = await close_with(connected.store, prompt, typed(None, words=kept(Replied(action="accept", content={"decision": "Ada"}))))
+        said = text_of(await bounded(connected.call("play__ask")))
+    assert "`play__ask` is under way, and waits for what its server asks a person" in waits
+    assert "the MCP server `play` asks: Your name?" in waits
+    assert (refused, taken) == (False, True)
+    assert said == "accept {'decision': 'Ada'}"
+    assert len(play.calls) == (1 if theirs == "2025-11-25" else 2)
+
+
+@each_era
+@each_upstream
+async def test_a_link_goes_as_a_link_to_a_client_that_opens_them(cell: Cell, theirs: Era, tmp_path: Path) -> None:
+    seen: list[ElicitRequestURLParams] = []
+
+    async def opens(_: object, params: ElicitRequestParams) -> ElicitResult:
+        assert isinstance(params, ElicitRequestURLParams)
+        seen.append(params)
+        return ElicitResult(action="accept")
+
+    world, play = make_world(tmp_path, settings=SETTINGS), Scripted()
+    play.does["ask"] = asks(ElicitRequestURLParams(message="Sign in", url="https://exämple.org/go", elicitation_id="one"))
+    async with connect(world, cell, person=cast(Person, opens), opener=opener({"play": play}, theirs)) as connected:
+        result = await bounded(connected.call("play__ask"))
+    assert text_of(result) == "accept None"
+    (link,) = seen
+    assert link.url == "https://xn--exmple-cua.org/go"
+    assert "wants you to open a link" in link.message
+    assert "It leads to xn--exmple-cua.org:" in link.message
+
+
+HOSTILE: dict[str, dict[str, Any]] = {
+    "nested": {"type": "object", "properties": {"a": {"type": "object", "properties": {}}}},
+    "huge": {"type": "object", "properties": {"a": {"type": "string", "description": "x" * 70_000}}},
+    "many": {"type": "object", "properties": {f"f{place}": {"type": "string"} for place in range(31)}},
+    "hiding": {"type": "object", "properties": {"a\u202e": {"type": "string"}}},
+}
+
+
+@each_upstream
+@pytest.mark.parametrize("kind", [*HOSTILE, "javascript:alert(1)", "data:text/html,x", "https://you@example.org/", "http://[::1"])
+async def test_what_no_person_should_be_shown_is_cancelled_and_the_reader_is_told(theirs: Era, kind: str, tmp_path: Path) -> None:
+    world, play, person = make_world(tmp_path, settings=SETTINGS), Scripted(), Person(accepts(a="x"))
+    form = ElicitRequestFormParams(message="m", requested_schema=HOSTILE[kind]) if kind in HOSTILE else None
+    play.does["ask"] = asks(form or ElicitRequestURLParams(message="m", url=kind, elicitation_id="one"))
+    async with connect(world, NEAR, person=person, opener=opener({"play": play}, theirs)) as connected:
+        result = text_of(await bounded(connected.call("play__ask")))
+    assert "Note by Remit: the MCP server `play` asked the person something, which came to nothing: " in result
+    assert result.endswith("cancel None")
+    assert person.forms == []
+
+
+@each_upstream
+async def test_a_server_that_asks_again_and_again_is_stopped(theirs: Era, tmp_path: Path) -> None:
+    world, play, person = make_world(tmp_path, settings=SETTINGS), Scripted(), Person(accepts(decision="Ada"))
+
+    async def asks_on(ctx: Context, _: object) -> CallToolResult | InputRequiredResult:
+        if ctx.protocol_version != "2025-11-25":
+            return InputRequiredResult(input_requests={"0": ElicitRequest(params=NAME)}, request_state="more")
+        return told("|".join([(await elicited(ctx, NAME)).action for _ in range(MOST_A_CALL + 1)]))
+
+    play.does["ask"] = asks_on
+    async with connect(world, NEAR, person=person, opener=opener({"play": play}, theirs)) as connected:
+        result = text_of(await bounded(connected.call("play__ask")))
+    if theirs == "2025-11-25":
+        assert result.endswith("|".join(["accept"] * MOST_A_CALL + ["cancel"]))
+        assert f"it asked more than {MOST_A_CALL} times in one call" in result
+    else:
+        assert f"`play` asked for input {MOST_ROUNDS} times and wanted more; it was not called again" in result
+        assert len(play.calls) == MOST_ROUNDS + 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (CreateMessageRequest(params=CreateMessageRequestParams(messages=[], max_tokens=1)), "(sampling); Remit lends no server any"),
+        (ListRootsRequest(), "(roots); Remit tells no server"),
+    ],
+    ids=["sampling", "roots"],
+)
+async def test_what_a_server_wants_of_its_client_beside_questions_is_refused_in_words(wanted: Any, said: str, tmp_path: Path) -> None:
+    world, play, person = make_world(tmp_path, settings=SETTINGS), Scripted(), Person(accepts(decision="Ada"))
+
+    async def wants(*_: object) -> InputRequiredResult:
+        return InputRequiredResult(input_requests={"0": wanted, "1": ElicitRequest(params=NAME)}, request_state="more")
+
+    play.does["ask"] = wants
+    async with connect(world, NEAR, person=person, opener=opener({"play": play})) as connected:
+        result = await bounded(connected.call("play__ask"))
+    assert (result.is_error, person.forms, len(play.calls)) == (True, [], 1)
+    assert said in text_of(result)
+
+
+@each_upstream
+async def test_in_a_session_that_asks_nobody_the_server_is_told_so_at_once(theirs: Era, tmp_path: Path) -> None:
+    script = {"quiet": [calls(("play__ask", {})), says("{{results[0].text}}")]}
+    settings = {**SETTINGS, "mcpServers": {"play": {"command": "unused"}}}
+    world = make_world(tmp_path, script=script, settings=settings, agents={"quiet": agent("prompts: deny")})
+    play, person = Scripted(), Person(accepts(decision="Ada"))
+    play.does["ask"] = asks(NAME)
+    async with connect(world, NEAR, person=person, opener=opener({"play": play}, theirs)) as connected:
+        result = text_of(await bounded(connected.call("task", **errand("quiet"))))
+    assert "nobody may be asked in this session" in result
+    assert "cancel None" in result
+    assert person.forms == []
+
+
+@each_upstream
+async def test_a_question_ends_with_its_run(theirs: Era, tmp_path: Path) -> None:
+    world = make_world(tmp_path, script={"general": [calls(("play__ask", {})), says("never")]}, settings=SETTINGS)
+    play = Scripted()
+    play.does["ask"] = asks(NAME)
+    async with connect(world, NEAR, opener=opener({"play": play}, theirs)) as connected:
+        started = await bounded(connected.call("task", **errand("general"), background=True))
+        (prompt,) = await connected.open_prompts()
+        await at_rest(connected, prompt.session_id)
+        waiting = await connected.store.latest_run(prompt.session_id)
+        await bounded(until_cancelled(connected, prompt.session_id))
+        await bounded(closed_prompt(connected.store, PromptState.WITHDRAWN))
+    assert not started.is_error
+    assert waiting is not None
+    assert waiting.reason == "waits for what another MCP server asks a person"
+
+
+async def test_at_a_shared_server_a_question_of_nobody_knows_whom_is_put_before_nobody() -> None:
+    """Up to 2025-11-25, where it comes as a request of the connection."""
+    attending, put, refused = Attending("play"), list[str](), list[str]()
+
+    class Somebody:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        async def __call__(self, asked: Asked) -> Replied:
+            put.append(self.name)
+            return Replied(action="decline")
+
+        def refuse(self, why: str) -> None:
+            refused.append(self.name)
+
+    def whose(name: str) -> Whose:
+        return Whose(principal=name, workspace="/w", root=f"ses_{name}")
+
+    context = cast(ClientRequestContext, None)
+    assert isinstance(await attending.heard(context, NAME), ErrorData)
+    with attending.call(whose("ann"), Somebody("ann"), 60.0), attending.call(whose("ann"), Somebody("later"), 60.0):
+        assert await attending.heard(context, NAME) == ElicitResult(action="decline")
+        with attending.call(whose("bob"), Somebody("bob"), 60.0):
+            assert await attending.heard(context, NAME) == ElicitResult(action="cancel")
+    assert put == ["ann"]
+    assert refused == ["ann", "later", "bob"]
+
+
+async def test_the_time_of_a_call_stands_still_while_a_person_is_asked() -> None:
+    attending, deadlines = Attending("play"), list[float]()
+
+    class Somebody:
+        async def __call__(self, asked: Asked) -> Replied:
+            deadlines.append(call.scope.deadline)
+            return Replied(action="decline")
+
+        def refuse(self, why: str) -> None:
+            raise AssertionError(why)
+
+    with attending.call(Whose(principal="ann", workspace="/w"), Somebody(), 60.0) as call:
+        await attending.answer(call, ElicitRequest(params=NAME))
+        assert deadlines == [inf]
+        assert call.scope.deadline < inf
