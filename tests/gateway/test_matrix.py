@@ -244,9 +244,11 @@ NO_IDS = {
     "prompts/get",
     "resources/list",
     "resources/templates/list",
+    "completion/complete",
+    "logging/setLevel",
     "server/discover",
 }
-"""Methods that name nothing of anybody's: prompts are the deployment's agents."""
+"""Methods that name nothing of anybody's: prompts are the deployment's agents, or another server's, which is asked on the caller's behalf."""
 
 NOBODYS = {
     "task": {"description", "prompt", "subagent_type", "background", "tools"},
