@@ -248,7 +248,7 @@ NO_IDS = {
     "logging/setLevel",
     "server/discover",
 }
-"""Methods that name nothing of anybody's: prompts are the deployment's agents, or another server's, which is asked on the caller's behalf."""
+"""Methods that name nothing of anybody's: prompts are the deployment's agents, or another server's, asked on the caller's own behalf."""
 
 NOBODYS = {
     "task": {"description", "prompt", "subagent_type", "background", "tools"},
