@@ -221,6 +221,9 @@ class ScriptedShelf:
     prompts: dict[str, str] = field(default_factory=lambda: {"greet": "Greet {whom}."})
     """By name, with what the argument `whom` is filled into."""
     values: list[str] = field(default_factory=lambda: ["world"])
+    wants: ElicitRequestFormParams | None = None
+    """What it asks the person before it gives a resource."""
+    replies: list[ElicitResult] = field(default_factory=list[ElicitResult])
     page: int = 1
     """How many stand on one page of a list."""
     asked: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
@@ -257,8 +260,13 @@ class ScriptedShelf:
         then = at + self.page
         return found[at:then], str(then) if then < len(found) else None
 
-    async def _read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def _read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult | InputRequiredResult:
         self.asked.append(("read", params.uri))
+        if self.wants is not None:
+            modern, answers = ctx.protocol_version == "2026-07-28", answers_of(ctx)
+            if modern and not answers:
+                return InputRequiredResult(input_requests={"one": ElicitRequest(params=self.wants)}, request_state="mine")
+            self.replies.append(answers["one"] if modern else await elicited(ctx, self.wants))
         if params.uri not in self.texts:
             code = INVALID_PARAMS if ctx.protocol_version == "2026-07-28" else -32002
             raise MCPError(code, "no such note")

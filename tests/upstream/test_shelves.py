@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
     BlobResourceContents,
+    ElicitRequestFormParams,
     EmbeddedResource,
     PromptReference,
     ResourceTemplateReference,
@@ -31,7 +32,7 @@ from mcp_server.settings.membership import Membership
 from tests.behaviour.stories import NEAR, bounded, calls, errand, says
 from tests.behaviour.world import Connected, connect, make_world, text_of
 from tests.bounds import LONG
-from tests.protocol.connect import ERAS, Cell, Era, Person, decides
+from tests.protocol.connect import ERAS, Cell, Era, Person, accepts, decides
 from tests.upstream.scripted import Scripted, ScriptedShelf, opener
 
 PLAY: dict[str, Any] = {"mcpServers": {"play": {"command": "unused"}}}
@@ -92,6 +93,21 @@ async def test_resources_and_prompts_are_listed_read_and_filled_in_beside_remits
         ("complete", ("greet", "w", {"a": "b"})),
         ("complete", ("note://{n}", "x", None)),
     ]
+
+
+@pytest.mark.parametrize("theirs", ERAS)
+@pytest.mark.parametrize("ours", ERAS)
+async def test_what_a_server_asks_before_it_gives_a_resource_is_asked_with_the_reading(ours: Era, theirs: Era, tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"decision": {"type": "string"}}, "required": ["decision"]}
+    shelf = ScriptedShelf(wants=ElicitRequestFormParams(message="Whose note?", requested_schema=schema))
+    person = Person(accepts(decision="Ada"))
+    async with reading(tmp_path, shelf, ours=ours, theirs=theirs, person=person) as connected:
+        read = await bounded(connected.client.read_resource(ONE))
+    assert read.contents == [TextResourceContents(uri=ONE, mime_type="text/plain", text="one")]
+    (form,) = person.forms
+    assert "Whose note?" in form.message
+    assert "play" in form.message
+    assert [(reply.action, reply.content) for reply in shelf.replies] == [("accept", {"decision": "Ada"})]
 
 
 @pytest.mark.parametrize("ours", ERAS)
