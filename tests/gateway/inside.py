@@ -25,7 +25,7 @@ from mcp_server.store.api_keys import ApiKey
 from mcp_server.store.protocol import Store
 from mcp_server.telemetry.base import SILENT, Telemetry
 from tests.behaviour.gated import manage
-from tests.behaviour.world import World
+from tests.behaviour.world import World, begin_store
 
 
 async def key_in(store: Store, name: str) -> str:
@@ -81,6 +81,7 @@ async def inside(
     with listen("127.0.0.1", 0) as sock:
         url = f"http://127.0.0.1:{sock.getsockname()[1]}/mcp"
         manage(world, gateway={"url": url, **gateway}, **managed)
+        await begin_store(world)
         fetcher, ahead = Fetcher(), [0.0]
         served = running(
             workspace=world.workspace,
