@@ -162,7 +162,7 @@ async def test_another_server_that_was_started_for_a_session_goes_with_it(tmp_pa
     async with (
         issuing() as issuer,
         inside(world, {"issuers": [{"issuer": issuer.url}]}, **managed) as gateway,
-        httpx2.AsyncClient() as wire,
+        httpx2.AsyncClient(timeout=LONG) as wire,
     ):
         speaker = Speaker(wire=wire, url=gateway.url, token=issuer.token(gateway.url, sub="alice"), era="2026-07-28")
         assert "said hi" in str(await speaker.calls("play__say", text="hi"))
