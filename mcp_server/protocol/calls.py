@@ -154,7 +154,7 @@ class ToolCalls:
             async with accompanied(ctx, visit, lends, attached) as asked:
                 put_off = frozenset[PromptId]() if back is None else await take_replies(visit, back, params.input_responses or {})
                 channel = channel_of(ctx, visit, line, back, panel) if keeper is None else Elsewhere()
-                outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, channel, put_off)
+                outcome = put_off if isinstance(put_off, Ended) else await _stay(visit, channel, put_off, _patience(visit, spec, keeper))
                 attached.back = not isinstance(outcome, Ended)
                 if asked is not None:
                     await asked.landed()
@@ -167,6 +167,10 @@ class ToolCalls:
         finally:
             self._noted(ctx, _verdict_of(outcome))
             await attached.let_go()
+
+
+def _patience(visit: Visit, spec: ToolSpec, keeper: Keeper | None) -> float:
+    return visit.timing.task_after if keeper is not None and spec.foreign is not None else visit.timing.patience
 
 
 async def _handed(ctx: Request, spec: ToolSpec, visit: Visit, outcome: Ended | Open | Suspend, keeper: Keeper | None) -> Told:
@@ -205,9 +209,9 @@ def _told(spec: ToolSpec, outcome: Ended | Open | Suspend) -> CallToolResult | I
             assert_never(outcome)
 
 
-async def _stay(visit: Visit, channel: Channel | None, put_off: frozenset[PromptId]) -> Ended | Open | Suspend:
+async def _stay(visit: Visit, channel: Channel | None, put_off: frozenset[PromptId], patience: float) -> Ended | Open | Suspend:
     """Wait for the end of the call, putting its prompts; leave once no form has kept the request for `patience` seconds."""
-    leave_at = anyio.current_time() + visit.timing.patience
+    leave_at = anyio.current_time() + patience
     seen: frozenset[str] = put_off
     while True:
         seconds = max(0.0, leave_at - anyio.current_time())
@@ -219,7 +223,7 @@ async def _stay(visit: Visit, channel: Channel | None, put_off: frozenset[Prompt
             match put:
                 case LookAgain(put_off=more):
                     put_off |= more
-                    leave_at = anyio.current_time() + visit.timing.patience
+                    leave_at = anyio.current_time() + patience
                     seen = put_off
                     continue
                 case Suspend() | Ended():

@@ -3,15 +3,19 @@
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from tests.behaviour.stories import NEAR, bounded, calls, errand, says
 from tests.behaviour.world import connect, make_world, text_of
 from tests.protocol.connect import ERAS, Cell, Era, Person, decides, each_near_cell
+from tests.protocol.task_client import KnowsTasks, TaskUser
 from tests.upstream.scripted import Scripted, opener, told
 
 SERVERS: dict[str, Any] = {"mcpServers": {"play": {"command": "unused"}}}
 ALLOWED: dict[str, Any] = {**SERVERS, "permission": {"play__*": "allow"}}
+
+MODERN = Cell(transport="memory", era="2026-07-28")
 
 each_upstream = pytest.mark.parametrize("theirs", ERAS)
 
@@ -107,6 +111,23 @@ async def test_a_subagent_uses_what_its_rules_and_its_callers_leave_it_and_is_to
     assert "play__fail" in failed
     assert "it was left fewer tools" in failed
     assert play.calls == [("say", {"text": "hi"})]
+
+
+@each_upstream
+async def test_a_call_that_takes_its_time_is_a_task_for_a_client_that_takes_tasks(theirs: Era, tmp_path: Path) -> None:
+    world, play, done = make_world(tmp_path, settings=ALLOWED), Scripted(), anyio.Event()
+
+    async def waits(*_: Any) -> Any:
+        await done.wait()
+        return told("waited")
+
+    play.does["wait"] = waits
+    async with connect(world, MODERN, extensions=[KnowsTasks()], opener=opener({"play": play}, theirs)) as connected:
+        user = TaskUser(client=connected.client)
+        task_id = await bounded(user.task("play__wait"))
+        done.set()
+        task = await user.until_over(task_id)
+    assert (task["status"], task["result"]["content"][0]["text"]) == ("completed", "waited")
 
 
 async def test_a_tool_that_is_not_there_is_named_with_what_is(tmp_path: Path) -> None:
