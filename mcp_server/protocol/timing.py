@@ -10,7 +10,9 @@ class Timing:
     patience: float = 45.0
     """A call that no form keeps open is answered by then. Claude Desktop, claude.ai and Codex give a call about 60 s."""
     task_after: float = 0.2
-    """A call of another server's tool that takes longer becomes a task, where its client takes tasks: nobody here knows how long it will be."""
+    """A call of another server's tool that takes longer becomes a task, where its client takes tasks: nobody here knows how long it
+    will be.
+    """
     poll_every: float = 1.0
     """What a client that holds a task is told to leave between two looks. A look costs about a millisecond."""
     progress_every: float = 5.0
