@@ -6,8 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = tuple(sorted([ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / "client_examples").rglob("*.md")]))
-"""Everything that people read."""
+PAGES = tuple(sorted([ROOT / "README.md", *DOCS.rglob("*.md"), *(ROOT / "client_examples").rglob("README.md")]))
+"""Everything that people read. Other such files of the examples are agents."""
 
 _FENCE = re.compile(r"^```(?P<kind>[\w-]*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 _CASES = re.compile(r"^- .*^  (want|want_mode|match):", re.DOTALL | re.MULTILINE)
