@@ -1,4 +1,8 @@
-"""The server that the conformance suite is run against where a scenario asks for tools: `python -m tests.conformance.fixture FOLDER`.
+"""The server that the conformance suite is run against where a scenario asks for tools:
+
+    python -m tests.conformance.fixture FOLDER [stdio] [old]
+
+`stdio`: over standard input and output, not over HTTP. `old`: it speaks 2025-11-25 and nothing later.
 
 Everything of it that speaks the protocol is Remit's: the server object, the HTTP application, sealed states, streams of notifications
 and tasks. Its tasks' tools pass the gate of real sessions over a real store; the rest are plain handlers in place of Remit's own.
@@ -7,14 +11,17 @@ and tasks. Its tasks' tools pass the gate of real sessions over a real store; th
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import anyio
-from mcp.server.context import HandlerResult
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    METHOD_NOT_FOUND,
     CallToolRequestParams,
     CompleteRequestParams,
     GetPromptRequestParams,
@@ -38,6 +45,7 @@ from mcp_server.protocol.http import listen, serve_http
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.listening import Listening, Meta, Send
 from mcp_server.protocol.server import build_server
+from mcp_server.protocol.stdio import serve_stdio
 from mcp_server.protocol.tasks import Tasks
 from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.deployment import Deployment, Limits
@@ -54,9 +62,11 @@ from mcp_server.settings.values import Flags
 from mcp_server.store.sqlite import open_store
 from tests.behaviour.world import World, make_world
 from tests.conformance import reading
+from tests.conformance.names import TRIGGERS
 from tests.conformance.plain_tools import PLAIN, SCHEMAS, listed, said
 from tests.conformance.round_tools import ROUNDS
 from tests.conformance.task_tools import ALLOWED, ASKER, SCRIPT, Aliases, PanickingGate, task_tools
+from tests.upstream.scripted import OldEra
 
 SETTINGS = {"permission": {ALLOWED: "allow"}}
 
@@ -110,7 +120,6 @@ class Fixture:
             raise TypeError("the server answers calls otherwise than it did")
         self._aliases = Aliases(entry.handler)
         self._lists = Lists()
-        self._triggers = {"test_trigger_tool_change": "toolsListChanged", "test_trigger_prompt_change": "promptsListChanged"}
         self._mount(server, caller)
 
     def _mount(self, server: Server[Line], caller: Caller) -> None:
@@ -132,14 +141,14 @@ class Fixture:
 
     async def _list(self, ctx: Request, params: PaginatedRequestParams) -> ListToolsResult:
         tasks = [*listed(task_tools()), *self._aliases.listed()]
-        return ListToolsResult(tools=[*tasks, *listed({**PLAIN, **ROUNDS, **self._triggers})])
+        return ListToolsResult(tools=[*tasks, *listed({**PLAIN, **ROUNDS, **TRIGGERS})])
 
     async def _call(self, ctx: Request, params: CallToolRequestParams) -> HandlerResult:
         handler = PLAIN.get(params.name) or ROUNDS.get(params.name)
         if handler is not None:
             return await handler(ctx, params)
-        if params.name in self._triggers:
-            self._lists.change(self._triggers[params.name])
+        if params.name in TRIGGERS:
+            self._lists.change(TRIGGERS[params.name])
             return said("changed")
         return await self._aliases(ctx, params)
 
@@ -159,8 +168,30 @@ def deployment_of(world: World, rules: FileRules) -> Deployment:
     )
 
 
-async def serve(folder: Path) -> None:
-    """Until a signal. Writes the URL on standard output."""
+async def _serve_old(server: Server[Line], *, on_end: Callable[[], Awaitable[None]]) -> None:
+    """Over standard input and output, where one modern message would already make the connection a modern one."""
+    async with stdio_server() as (incoming, outgoing), OldEra(server) as (told, says), anyio.create_task_group() as group:
+
+        async def out() -> None:
+            async for message in told:
+                await outgoing.send(message)
+
+        group.start_soon(out)
+        async for message in incoming:
+            await says.send(message)
+        await on_end()
+        group.cancel_scope.cancel()
+
+
+async def _old(ctx: Request, call_next: CallNext) -> HandlerResult:
+    """As a server that knows nothing of `server/discover` answers."""
+    if ctx.method == "server/discover":
+        raise MCPError(METHOD_NOT_FOUND, "Method not found")
+    return await call_next(ctx)
+
+
+async def serve(folder: Path, *words: str) -> None:
+    """Until a signal. Over HTTP it writes the URL on standard output."""
     world = make_world(folder, script=SCRIPT, settings=SETTINGS, agents={"asker": ASKER})
     deployment = deployment_of(world, FileRules(workspace=world.workspace, places=world.places, flags=Flags()))
     supervisor = Supervisor(deployment)
@@ -173,6 +204,8 @@ async def serve(folder: Path) -> None:
     tasks = Tasks(desk, promised, caller_of=lambda _: caller, timing=Timing())
     server = build_server(desk, tasks=tasks, caller_of=lambda _: caller, keys=[os.urandom(32)], version="0")
     Fixture(server, caller)
+    if "old" in words:
+        server.middleware.append(_old)
 
     async def end() -> None:
         supervisor.stop()
@@ -182,10 +215,13 @@ async def serve(folder: Path) -> None:
         await supervisor.open(group)
         group.start_soon(Watch(deployment, supervisor).run)
         group.start_soon(promised.watch)
-        await serve_http(server, listen("127.0.0.1", 0), on_end=end, on_ready=lambda url: print(url, flush=True))  # noqa: T201 - for whoever started it
+        if "stdio" in words:
+            await (_serve_old if "old" in words else serve_stdio)(server, on_end=end)
+        else:
+            await serve_http(server, listen("127.0.0.1", 0), on_end=end, on_ready=lambda url: print(url, flush=True))  # noqa: T201 - for whoever started it
         group.cancel_scope.cancel()
     await deployment.store.close()
 
 
 if __name__ == "__main__":
-    anyio.run(serve, Path(sys.argv[1]))
+    anyio.run(serve, Path(sys.argv[1]), *sys.argv[2:])

@@ -150,6 +150,9 @@ class PanickingGate(Gate):
         return await super().attempt(work)
 
 
+ALIASES = ("multi_input", "test_tool_with_task")
+
+
 class Aliases:
     """Calls by the suite's names of what Remit has under another, or in two steps."""
 
@@ -158,7 +161,7 @@ class Aliases:
 
     def listed(self) -> list[Tool]:
         plain: dict[str, Any] = {"type": "object"}
-        return [Tool(name=name, description="See the suite.", input_schema=plain) for name in ("multi_input", "test_tool_with_task")]
+        return [Tool(name=name, description="See the suite.", input_schema=plain) for name in ALIASES]
 
     async def __call__(self, ctx: Request, params: CallToolRequestParams) -> HandlerResult:
         match params.name:
