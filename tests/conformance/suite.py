@@ -104,8 +104,7 @@ _OTHERWISE: Mapping[str, Mapping[str, str]] = {
         "tasks-dispatch-and-envelope": "wants a task for a call that ends at once, which Remit answers at once",
         "tasks-lifecycle": "wants a task of tools that serve only clients with tasks; Remit takes none from servers behind it yet",
         "tasks-mrtr-composition": "wants the first question before there is a task; Remit puts it in the task",
-        "tasks-mrtr-input": "wants two questions at once, which Remit puts one after the other; and answers a form with what it "
-        "does not ask for, which Remit does not pass on",
+        "tasks-mrtr-input": "answers forms with what they do not ask for, which Remit passes on to no server; the one behind asks on",
         "tasks-required-task-error": _IN_WORDS,
     },
 }
