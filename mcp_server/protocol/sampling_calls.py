@@ -24,6 +24,9 @@ _NOT_AN_ANSWER = frozenset({CONNECTION_CLOSED, REQUEST_TIMEOUT})
 _REJECTED = -1
 """What the specification has a client answer with when its person says no."""
 
+_LOOK = 0.2
+"""Seconds between two looks for turns that are wanted no more, once a call has ended that carries them."""
+
 _LONGEST_REASON = 300
 """Characters kept of a client's own words."""
 
@@ -45,6 +48,8 @@ class ModelCalls:
         try:
             async with anyio.create_task_group() as group:
                 await self._follow(group)
+                self._looked.set()
+                await self._watch_the_rest()
         finally:
             self._looked.set()
 
@@ -55,14 +60,24 @@ class ModelCalls:
                 settled = await visit.front.settle(visit.root, visit.call_id, seconds=visit.timing.form_life, shown=tuple(seen))
             except RemitError:  # whoever stays with the call meets it too, and tells it
                 return
-            for ask_id, scope in self._flying.items():
-                if not visit.front.turn_wanted(ask_id):
-                    scope.cancel()
+            self._take_back()
             if isinstance(settled, Ended) or settled.parting:
                 return
             await self._put(settled.turns, group)
             self._looked.set()
             seen = settled.ids
+
+    async def _watch_the_rest(self) -> None:
+        """The call has ended and tells nothing any more, while the run that it started may still have its turn with the client."""
+        while self._flying:
+            with anyio.move_on_after(_LOOK):
+                await self._landed.wait()
+            self._take_back()
+
+    def _take_back(self) -> None:
+        for ask_id, scope in self._flying.items():
+            if not self._visit.front.turn_wanted(ask_id):
+                scope.cancel()
 
     async def landed(self) -> None:
         """Wait for those that are with the client, and put no more: to leave now would take them from it half-way."""
