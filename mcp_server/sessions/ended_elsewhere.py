@@ -41,14 +41,12 @@ class EndedElsewhere:
         changed = await self._deployment.store.changed_elsewhere()
         if changed == self._seen:
             return
-        for root_id in self._book.roots:
+        for root_id in {*self._book.roots, *map(SessionId, self._deployment.upstreams.roots)}:
             if by := await self._roots.ended_by(root_id):
                 self._book.end(root_id, SessionEnded(by))
+                self._deployment.upstreams.left(root_id)
         for session_id in self._deployment.background.owners:
             chain = await self._deployment.store.chain(session_id)
             if chain and await self._roots.ended_by(chain[0].id):
                 self._deployment.background.end(session_id)
-        for root_id in self._deployment.upstreams.roots:
-            if await self._roots.ended_by(SessionId(root_id)):
-                self._deployment.upstreams.left(root_id)
         self._seen = changed

@@ -42,11 +42,6 @@ def inward(message: Message) -> Message:
     return {**message, "params": given}
 
 
-def outward(message: Message) -> Message:
-    """A message of Remit's as the suite is told it: what Remit itself offers is left out of its lists."""
-    return _outward(message)
-
-
 def header_of(name: str, text: str) -> str:
     """A header of the suite's as Remit is told it."""
     if name.lower() != "mcp-name":
@@ -66,17 +61,18 @@ def _addressed(uri: str) -> str:
     return f"{ADDRESS}{uri}" if uri.startswith("test://") else uri
 
 
-def _outward(node: Any) -> Any:
+def outward(node: Any) -> Any:
+    """A message of Remit's as the suite is told it: what Remit itself offers is left out of its lists."""
     if isinstance(node, list):
-        return [_outward(each) for each in cast("list[Any]", node)]
+        return [outward(each) for each in cast("list[Any]", node)]
     if isinstance(node, str):
         return node.removeprefix(ADDRESS)
     if not isinstance(node, dict):
         return node
-    return {key: _listed(key, value) if key in ("tools", "prompts") else _outward(value) for key, value in cast("Message", node).items()}
+    return {key: _listed(key, value) if key in ("tools", "prompts") else outward(value) for key, value in cast("Message", node).items()}
 
 
 def _listed(key: str, value: Any) -> Any:
     if not isinstance(value, list):
-        return _outward(value)
-    return [{**_outward(one), "name": _OWN[one["name"]]} for one in cast("list[Message]", value) if one.get("name") in _OWN]
+        return outward(value)
+    return [{**outward(one), "name": _OWN[one["name"]]} for one in cast("list[Message]", value) if one.get("name") in _OWN]
