@@ -20,7 +20,7 @@ async def chromium(anyio_backend: str) -> AsyncGenerator[Browser]:
     """One browser a test worker."""
     program = chromium_program()
     if program is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
+        pytest.skip("needs Chromium: apt-get install chromium-headless-shell")
     async with started(program) as browser:
         yield browser
 

@@ -79,7 +79,7 @@ async def write() -> None:
     """All of them into their folder."""
     program = chromium_program()
     if program is None:
-        sys.exit("remit: needs Chromium, on Debian and Ubuntu: apt-get install chromium")
+        sys.exit("remit: needs Chromium, on Debian and Ubuntu: apt-get install chromium-headless-shell")
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="shop-") as folder:
         async with started(program) as chromium, staged(Path(folder)) as stage:
