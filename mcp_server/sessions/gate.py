@@ -22,7 +22,7 @@ from mcp_server.sessions.preparing import Prepared, Preparing, permitted
 from mcp_server.sessions.prompting import Prompting
 from mcp_server.sessions.resuming import come_back
 from mcp_server.sessions.turnstile import Place, Turnstile
-from mcp_server.sessions.work import Asks, AwaitsChild, AwaitsPerson, Parked, Work
+from mcp_server.sessions.work import Asks, AwaitsChild, AwaitsPerson, Changing, Parked, Work
 from mcp_server.tools.base import ToolResult
 
 log = structlog.get_logger(__name__)
@@ -98,6 +98,8 @@ class Gate:
                 case Action.DENY:
                     settled = await self._ended(work, refusals.by_rule(work.call, seen.standing.path, verdict, mode), (event,))
                 case Action.ASK:
+                    if isinstance(prepared.tool, Changing):
+                        await prepared.tool.asked(prepared.context)
                     event = seen.again(event, verdict, await expired(self._deployment, seen))
                     prompt_id = await self._prompting.open_approval(work, seen.standing, verdict, mode, seen.digest, event)
                     settled = AwaitsPerson(prompt_id=prompt_id)

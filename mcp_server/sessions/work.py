@@ -145,4 +145,17 @@ class Foreseeing(Protocol):
         ...
 
 
+@runtime_checkable
+class Changing(Protocol):
+    """A session tool that may be another one by the time that a person has answered."""
+
+    async def asked(self, context: SessionContext) -> None:
+        """A person is about to be asked about this call: see that their answer counts for no other tool.
+
+        Raises:
+            StoreError: That cannot be written down.
+        """
+        ...
+
+
 AnyTool = Tool | SessionTool

@@ -8,6 +8,8 @@ from mcp_server.store.rows import every, first
 from mcp_server.store.upstreams import Found, Pin
 
 _PINS = "SELECT principal, server, tool, digest, definition, at FROM upstream_pins"
+_PIN = "INSERT OR REPLACE INTO upstream_pins (principal, server, tool, digest, definition, at) VALUES (?, ?, ?, ?, ?, ?)"
+_PIN_FIRST = _PIN.replace("REPLACE", "IGNORE")
 _FOUND = "SELECT principal, server, said, at FROM upstreams"
 
 
@@ -16,10 +18,10 @@ class SqliteUpstreams:
 
     _db: Database
 
-    async def pin(self, principal: str, server: str, tool: str, pin: Pin) -> None:
+    async def pin(self, principal: str, server: str, tool: str, pin: Pin, *, first: bool = False) -> None:
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR REPLACE INTO upstream_pins (principal, server, tool, digest, definition, at) VALUES (?, ?, ?, ?, ?, ?)",
+                _PIN_FIRST if first else _PIN,
                 (principal, server, tool, pin.digest, pin.definition, pin.at),
             )
 

@@ -1,4 +1,4 @@
-"""What is kept of other MCP servers: how each tool stood when it was last allowed, and how each server was found last.
+"""What is kept of other MCP servers: how each tool stood when it was pinned, and how each server was found last.
 
 A part of `Store`, held by `tests/store/test_conformance_upstreams.py`.
 """
@@ -10,7 +10,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """A tool as it stood when it was last allowed."""
+    """A tool as it stood when a person was first asked about it, or when it was last allowed."""
 
     digest: str
     """Of all that its server said of it."""
@@ -34,8 +34,8 @@ class Found:
 class UpstreamMemory(Protocol):
     """The part of a store that keeps it. What it raises is what `Store` raises."""
 
-    async def pin(self, principal: str, server: str, tool: str, pin: Pin) -> None:
-        """Keep it in place of the one before."""
+    async def pin(self, principal: str, server: str, tool: str, pin: Pin, *, first: bool = False) -> None:
+        """Keep it in place of the one before. `first`: only where there is none."""
         ...
 
     async def pins(self, principal: str, server: str) -> Mapping[str, Pin]:

@@ -18,7 +18,7 @@ from mcp_server.tools.whose import Asking, Whose
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """It is not what it was when it was last allowed."""
+    """It is not what it was when it was pinned: when a person was first asked about it, or it was last allowed."""
 
     difference: str
     """A unified diff of what its server says of it, bounded; of characters that show."""
@@ -45,10 +45,12 @@ class ForeignTool:
     """Of structured content: JSON Schema, an object. A claim. None: it makes none."""
     digest: str
     """Of all that its server says of it; another digest is another tool."""
+    said: Mapping[str, Any] = field(hash=False, repr=False)
+    """All that its server says of it, as the protocol has it."""
     pinned: bool = False
-    """It is as it was when it was last allowed."""
+    """It is as it was when it was pinned."""
     changed: Changed | None = None
-    """None: it is as it was when it was last allowed, or it never was."""
+    """None: it is as it was when it was pinned, or it never was."""
 
     @property
     def spec(self) -> ToolSpec:
@@ -118,6 +120,12 @@ class Upstreams(Protocol):
         """One, by the name that is offered here. None: there is none, or its server cannot be reached and never was."""
         ...
 
+    async def asked(self, whose: Whose, tool: ForeignTool) -> None:
+        """A person is asked about a call of it: pin it as it stands, where it is not pinned yet, so that whatever its server says of it
+        next is asked about again. Raises `StoreError`.
+        """
+        ...
+
     async def call(self, order: Order) -> Received:
         """Have the server do it, once.
 
@@ -158,6 +166,9 @@ class NoUpstreams:
 
     async def tool(self, whose: Whose, name: str) -> ForeignTool | None:
         return None
+
+    async def asked(self, whose: Whose, tool: ForeignTool) -> None:
+        raise NotImplementedError
 
     async def call(self, order: Order) -> Received:
         raise NotImplementedError

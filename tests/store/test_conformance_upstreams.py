@@ -18,6 +18,8 @@ async def test_a_newer_pin_takes_the_place_of_the_one_before(handles: Handles) -
     await handles.one.pin(ALICE, "github", "create", PIN)
     await handles.two.pin(ALICE, "github", "create", OTHER)
     assert await handles.one.pins(ALICE, "github") == {"create": OTHER}
+    await handles.one.pin(ALICE, "github", "create", PIN, first=True)
+    assert await handles.two.pins(ALICE, "github") == {"create": OTHER}
 
 
 async def test_how_a_server_was_found_last_is_kept_for_each_principal(handles: Handles) -> None:

@@ -1,4 +1,6 @@
-"""A tool is pinned as it stands when it is first allowed; what its server says of it later is asked about, and shown."""
+"""A tool is pinned as it stands when a person is first asked about it, or when it is first allowed; what its server says of it
+later is asked about, and shown.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -6,17 +8,23 @@ from typing import Any
 import pytest
 from mcp_types import Tool
 
+from mcp_server.principal import LOCAL
+from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.upstream import servers
 from mcp_server.protocol.upstream.naming import LONGEST_NAME, definitions, offered_name
+from mcp_server.tools.whose import Whose
 from tests.behaviour.stories import NEAR, bounded, calls, errand, says, until
 from tests.behaviour.world import World, connect, make_world, text_of
 from tests.bounds import LONG
-from tests.protocol.connect import ERAS, Era, Person, decides
+from tests.protocol.connect import ERAS, Era, Person, after, decides
 from tests.upstream.scripted import OBJECT, Scripted, opener, told
 
 ALLOWED: dict[str, Any] = {"mcpServers": {"play": {"command": "unused"}}, "permission": {"play__*": "allow"}}
 
-CHANGED = "What its server says of this tool has changed since it was last allowed"
+SLOWLY = Timing(reflex=0.0)
+"""A person who acts at once is taken for one."""
+
+CHANGED = "What its server says of this tool has changed since it was first asked about or last allowed"
 
 
 @pytest.fixture(autouse=True)
@@ -68,6 +76,38 @@ async def test_where_nobody_is_asked_a_changed_tool_is_not_used(tmp_path: Path) 
         result = text_of(await bounded(connected.call("task", **errand("general"))))
     assert "nobody could be asked" in result
     assert len(play.calls) == 1
+
+
+@pytest.mark.parametrize("theirs", ERAS)
+@pytest.mark.parametrize("given", ["allow_once", "allow_session"])
+async def test_a_change_between_a_first_question_and_its_answer_is_asked_about_and_shown(given: str, theirs: Era, tmp_path: Path) -> None:
+    world, play = make_world(tmp_path, settings={**ALLOWED, "permission": {"play__turn": "allow"}}), Scripted()
+
+    async def turns(ctx: Any, _: Any) -> Any:
+        play.descriptions["say"] = "Another."
+        await play.tell_of_changes(ctx)
+        return told("turned")
+
+    play.does["turn"] = turns
+    whose = Whose(principal=LOCAL.key, workspace=str(world.workspace.resolve()))
+
+    async def changes() -> None:
+        await connected.call("play__turn")
+        upstreams = connected.parts and connected.parts.deployment.upstreams
+        assert upstreams is not None
+
+        async def seen() -> bool:
+            tool = await upstreams.tool(whose, "play__say")
+            return tool is not None and tool.description.endswith("Another.")
+
+        await until(seen)
+
+    person = Person(after(changes, decides(given)), decides("deny"))
+    async with connect(world, NEAR, person=person, timing=SLOWLY, opener=opener({"play": play}, theirs)) as connected:
+        assert text_of(await bounded(connected.call("play__say", text="hi"))).startswith("denied by the person")
+    assert [CHANGED in form.message for form in person.forms] == [False, True]
+    assert "Another." in person.forms[1].message
+    assert [name for name, _ in play.calls] == ["turn"]
 
 
 @pytest.mark.parametrize("theirs", ERAS)

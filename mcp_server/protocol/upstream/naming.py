@@ -56,9 +56,14 @@ class Definition:
     @property
     def text(self) -> str:
         """The same, for a difference."""
-        # A description is one line of JSON however long it is, and a difference shows no more than the start of a line.
-        lines = _canonical(self.said).splitlines()
-        return "\n".join(line[at : at + WIDTH] for line in lines for at in range(0, len(line), WIDTH))
+        return text_of(self.said)
+
+
+def text_of(said: Mapping[str, Any]) -> str:
+    """What a server says of a tool, for a pin and a difference."""
+    # A description is one line of JSON however long it is, and a difference shows no more than the start of a line.
+    lines = _canonical(said).splitlines()
+    return "\n".join(line[at : at + WIDTH] for line in lines for at in range(0, len(line), WIDTH))
 
 
 def offered_name(server: str, own: str) -> str:
@@ -116,11 +121,12 @@ def definition(server: str, name: str, tool: Tool) -> Definition:
             open_world=not (hints and hints.open_world_hint is False),
         ),
         digest=hashlib.sha256(_canonical(said).encode(errors="replace")).hexdigest(),
+        said=said,
     )
     return Definition(tool=offered, said=said)
 
 
-def _canonical(said: dict[str, Any]) -> str:
+def _canonical(said: Mapping[str, Any]) -> str:
     return json.dumps(said, ensure_ascii=False, sort_keys=True, indent=1)
 
 

@@ -1,4 +1,4 @@
-"""What has become of a tool since it was last allowed."""
+"""What has become of a tool since it was pinned."""
 
 from dataclasses import replace
 

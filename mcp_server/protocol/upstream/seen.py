@@ -37,7 +37,7 @@ class Seen:
         return self.noted.use.get(tool, Use())
 
     def pin_of(self, tool: str) -> str:
-        """Whether it is as it was when it was last allowed. By the tool's own name."""
+        """Whether it is as it was when it was pinned. By the tool's own name."""
         now = self.tools[tool].tool
         digests = {pins[now.name].digest for pins in self.pins if now.name in pins}
         if not digests:

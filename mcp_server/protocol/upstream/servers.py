@@ -16,7 +16,7 @@ from mcp.server.lowlevel.server import Server
 from mcp_server.errors import StoreError, ToolFailure
 from mcp_server.protocol.upstream.calling import done
 from mcp_server.protocol.upstream.link import Ends, Link, Transport
-from mcp_server.protocol.upstream.naming import Definition
+from mcp_server.protocol.upstream.naming import Definition, text_of
 from mcp_server.protocol.upstream.pinning import marked
 from mcp_server.protocol.upstream.shelves import OtherShelves
 from mcp_server.protocol.upstream.standing import KEPT_SECONDS, Standing, standing_of
@@ -160,6 +160,10 @@ class Servers:
 
     # ---- calls ----------------------------------------------------------------------------------
 
+    async def asked(self, whose: Whose, tool: ForeignTool) -> None:
+        if not tool.pinned and tool.changed is None:
+            await self._store.pin(whose.principal, tool.server, tool.name, self._pin_of(tool), first=True)
+
     async def call(self, order: Order) -> Received:
         name, tool = order.tool.server, order.tool.own_name
         config = self._recent().get(name)
@@ -173,10 +177,8 @@ class Servers:
         now = link.tools.get(tool)
         if now is None:
             raise ToolFailure(f"`{name}` has no tool `{tool}` any more")
-        if now.tool.digest != order.tool.digest:
+        if now.tool.digest != order.tool.digest or not await self._pinned(order.whose.principal, order.tool):
             raise ToolFailure(f"nothing was done: `{name}` changed what it says of `{tool}` while this was decided; call again")
-        if not order.tool.pinned:
-            await self._pin(order.whose.principal, now)
         return await self._made(link, standing, order)
 
     async def _made(self, link: Link, standing: Standing, order: Order) -> Received:
@@ -190,13 +192,18 @@ class Servers:
             link.used = self._steady()
             standing.used(order.tool.own_name, seconds=link.used - began, failed=failed)
 
-    async def _pin(self, principal: str, one: Definition) -> None:
-        """It was allowed as it is: from now on a change asks."""
-        pins = await self._store.pins(principal, one.tool.server)
-        pinned = pins.get(one.tool.name)
-        if pinned is None or pinned.digest != one.tool.digest:
-            pin = Pin(digest=one.tool.digest, definition=one.text, at=self._clock())
-            await self._store.pin(principal, one.tool.server, one.tool.name, pin)
+    async def _pinned(self, principal: str, tool: ForeignTool) -> bool:
+        """It was allowed as it is: from now on a change asks. False: another one was pinned since it was looked at."""
+        if tool.pinned:
+            return True
+        pins = await self._store.pins(principal, tool.server)
+        pin = pins.get(tool.name)
+        if pin is None or tool.changed is not None:
+            await self._store.pin(principal, tool.server, tool.name, self._pin_of(tool))
+        return pin is None or tool.changed is not None or pin.digest == tool.digest
+
+    def _pin_of(self, tool: ForeignTool) -> Pin:
+        return Pin(digest=tool.digest, definition=text_of(tool.said), at=self._clock())
 
     # ---- connections ----------------------------------------------------------------------------
 

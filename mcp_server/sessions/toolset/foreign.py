@@ -1,6 +1,7 @@
 """Tools of other MCP servers, judged like any other: by the permission that is their name, and by what is in their arguments.
 
-What a server says of a tool decides nothing. That it says something else than when the tool was last allowed is asked of a person.
+What a server says of a tool decides nothing. That it says something else than when a person was first asked about the
+tool, or last allowed it, is asked of a person.
 """
 
 from dataclasses import replace
@@ -47,6 +48,10 @@ class Foreign:
             ),
         )
 
+    async def asked(self, context: SessionContext) -> None:
+        """Their answer is about the tool as it stands."""
+        await self._upstreams.asked(whose_of(context.standing.session), self._tool)
+
     async def run(self, arguments: Anything, context: SessionContext) -> ToolResult:
         """Have its server do it."""
         if [each.guards for each in context.judged] != [() if self._tool.changed is None else (_pin(self._tool),)]:
@@ -69,7 +74,7 @@ class Foreign:
 
 
 def _about(difference: str) -> str:
-    return f"What its server says of this tool has changed since it was last allowed:\n{difference}"
+    return f"What its server says of this tool has changed since it was first asked about or last allowed:\n{difference}"
 
 
 def _pin(tool: ForeignTool) -> Layer:
@@ -78,7 +83,7 @@ def _pin(tool: ForeignTool) -> Layer:
         permission=tool.name,
         pattern="*",
         action=Action.ASK,
-        reason="what its server says of it has changed since it was last allowed",
+        reason="what its server says of it has changed since it was first asked about or last allowed",
         origin="built in",
     )
     return Layer(kind=LayerKind.GUARD, owner=f"pin of {tool.name} at {tool.digest[:MARK]}", rules=(rule,), may_allow=False)
