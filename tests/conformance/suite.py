@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tests.conformance.names import SERVER
+from tests.cradle.commands import module
 
 ROOT = Path(__file__).parents[2]
 NODE = Path(sys.executable).with_name("node")
@@ -194,13 +195,13 @@ def serving(server: Against, revision: str, folder: Path) -> Generator[str]:
 
 
 def _fixture(folder: Path, *words: str) -> list[str]:
-    return [sys.executable, "-m", "tests.conformance.fixture", str(folder / "fixture"), *words]
+    return [*module("tests.conformance.fixture", str(folder / "fixture"), *words)]
 
 
 @contextmanager
 def _before(folder: Path, upstream: Mapping[str, Any]) -> Generator[str]:
     settings = {"mcpServers": {SERVER: upstream}, "permission": {f"{SERVER}__*": "allow"}}
-    with _remit(folder, settings) as remit, _started([sys.executable, "-m", "tests.conformance.translating", remit]) as url:
+    with _remit(folder, settings) as remit, _started(module("tests.conformance.translating", remit)) as url:
         yield url
 
 
@@ -216,7 +217,7 @@ def _remit(folder: Path, settings: Mapping[str, Any]) -> Generator[str]:
         "REMIT_CONFIG_DIR": folders["config"],
         "REMIT_CACHE_DIR": folders["cache"],
     }
-    words = [sys.executable, "-m", "mcp_server", "serve", "--http", "127.0.0.1:0", "--workspace", folders["workspace"]]
+    words = module("mcp_server", "serve", "--http", "127.0.0.1:0", "--workspace", folders["workspace"])
     with _started(words, environment) as url:
         yield url
 
