@@ -1,7 +1,8 @@
 """Whose questions a server's are: the calls of one connection that are under way, and who is asked what it asks meanwhile.
 
-From 2026-07-28 on a question is the call's own result, and there is no doubt. Up to 2025-11-25 it comes as a request of the connection: it
-is the only call's, or of several of one person the oldest one's; where several people's are under way it is put before nobody.
+From 2026-07-28 on a question is the call's own result, or its task's, and there is no doubt. Up to 2025-11-25 it comes as a request of the
+connection: it is that call's whose task it names, else the only call's, or of several of one person the oldest one's; where several
+people's are under way it is put before nobody.
 """
 
 from collections import deque
@@ -90,9 +91,22 @@ class Attending:
             for scope in call.open:
                 scope.cancel()
 
-    async def heard(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
-        """Up to 2025-11-25: the connection asks."""
+    @contextmanager
+    def joined(self, call: Underway) -> Generator[None]:
+        """A call that was begun over another connection goes on over this one inside."""
+        self._calls.append(call)
+        try:
+            yield
+        finally:
+            self._calls.remove(call)
+
+    async def heard(
+        self, context: ClientRequestContext, params: ElicitRequestParams, named: Underway | None = None
+    ) -> ElicitResult | ErrorData:
+        """Up to 2025-11-25: the connection asks. `named`: the call whose task it says that it is about."""
         calls = tuple(self._calls)
+        if named is not None and named in calls:
+            return await self._put(named, params, (named,))
         if not calls:
             return ErrorData(code=INVALID_REQUEST, message="a person is asked only while a call of theirs is under way")
         if len({call.whose.principal for call in calls}) > 1:

@@ -77,18 +77,31 @@ def failure_of(server: str, error: MCPError, statuses: tuple[int, ...], lost: st
     """
     # The connection's own requests have answers too: of several the one that leaves more open counts.
     status = max((code for code in statuses if code >= 400), default=0)
-    synthesized = error.message in _SYNTHESIZED and error.code in (INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND)
+    synthesized = _synthesized(error)
     if synthesized and status in NOT_TAKEN:
         return ToolFailure(f"the call was not done: `{server}`: {_STATUS.get(status, f'it refused the request ({status})')}")
     if error.code == REQUEST_TIMEOUT:
         return unknown(server, f"it did not answer within {seconds:g} s")
     if error.code == CONNECTION_CLOSED:
         return unknown(server, lost or "it closed the connection")
-    if error.code == PARSE_ERROR or error.message.startswith(_UNREADABLE):
+    if _unreadable(error):
         return unknown(server, "its answer cannot be read")
     if synthesized:
         return unknown(server, f"it answered with HTTP status {status}" if status else "it answered with an error of HTTP")
     return ToolFailure(f"`{server}` answered with an error: {in_line(error.message, LONGEST)}")
+
+
+def by_transport(error: MCPError) -> bool:
+    """Is it the connection's word and not the server's?"""
+    return error.code in _CODES or _synthesized(error) or _unreadable(error)
+
+
+def _synthesized(error: MCPError) -> bool:
+    return error.message in _SYNTHESIZED and error.code in (INTERNAL_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND)
+
+
+def _unreadable(error: MCPError) -> bool:
+    return error.code == PARSE_ERROR or error.message.startswith(_UNREADABLE)
 
 
 def refused(server: str, error: MCPError, lost: str) -> ToolFailure:
@@ -98,6 +111,11 @@ def refused(server: str, error: MCPError, lost: str) -> ToolFailure:
     if error.code == CONNECTION_CLOSED:
         return ToolFailure(f"`{server}` cannot be reached: {lost or 'it closed the connection'}")
     return ToolFailure(f"`{server}`: {words_of(error)}")
+
+
+def unusable(error: Exception) -> str:
+    """Why what it answered is no answer."""
+    return f"its answer cannot be used: {in_line(str(error), 300)}"
 
 
 def unknown(server: str, why: str) -> OutcomeUnknown:

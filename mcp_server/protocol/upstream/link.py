@@ -1,7 +1,7 @@
 """One connection to one other server: made, used, and ended, by whoever comes first to want its end."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -9,30 +9,36 @@ from typing import Any, TypeVar
 import anyio
 import structlog
 from mcp.client.client import Client
-from mcp.client.session import IncomingMessage
+from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CONNECTION_CLOSED,
     CallToolResult,
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
     Implementation,
     InputRequiredResult,
     InputResponses,
     PaginatedRequestParams,
+    ProgressNotification,
+    Result,
     Tool,
 )
+from mcp_types import Request as AnyRequest
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.errors import ToolFailure
 from mcp_server.protocol.upstream.attending import Attending, Underway
 from mcp_server.protocol.upstream.changing import kinds_of, told_by
-from mcp_server.protocol.upstream.cleaning import in_line
 from mcp_server.protocol.upstream.expanding import NotSet
-from mcp_server.protocol.upstream.failing import failure_of, innermost, refused, unknown, words_of
+from mcp_server.protocol.upstream.failing import by_transport, failure_of, innermost, refused, unknown, unusable, words_of
 from mcp_server.protocol.upstream.logs import Logs
 from mcp_server.protocol.upstream.naming import Definition, definitions
 from mcp_server.protocol.upstream.shelf import Listed, Shelving
+from mcp_server.protocol.upstream.tasked import Tasked
 from mcp_server.settings.upstream import Upstream
 from mcp_server.tools.news import KINDS, Kind
 from mcp_server.tools.whose import Asking, Whose
@@ -55,9 +61,10 @@ TELLING_SECONDS = 1.0
 Transport = AbstractAsyncContextManager[Any]
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Result)
 
-Request = Callable[[Client, InputResponses | None, str | None], Awaitable[T | InputRequiredResult]]
-"""One request, with the answers and the state that the protocol has it carry when it is sent again for them."""
+Request = Callable[[Client, Underway, InputResponses | None, str | None], Awaitable[T | InputRequiredResult]]
+"""One request of a call under way, with the answers and the state that the protocol has it carry when it is sent again for them."""
 
 
 @dataclass(slots=True)
@@ -136,7 +143,8 @@ class Link:
         self._ends = Ends()
         self._scope = anyio.CancelScope()
         self._listing = anyio.Lock()
-        self._attending = Attending(server)
+        self.attending = Attending(server)
+        self.tasked = Tasked()
         self._client: Client | None = None
 
     @property
@@ -171,7 +179,7 @@ class Link:
             group.start_soon(self._bounded, group.cancel_scope)
             way = self._opened(self._ends)
             info = Implementation(name="remit", version=self._version)
-            asked, told = self._attending.heard, self.logs.heard
+            asked, told = self._asked, self.logs.heard
             async with Client(
                 way,
                 mode="auto",
@@ -180,6 +188,7 @@ class Link:
                 elicitation_callback=asked,
                 client_info=info,
                 cache=None,
+                extensions=[self.tasked.extension],
             ) as client:
                 self.era = client.protocol_version
                 # A schema of the server's own, with its patterns, could hold up everybody for as long as it likes.
@@ -222,7 +231,12 @@ class Link:
             await anyio.sleep(LISTEN_SECONDS)
 
     async def _heard(self, message: IncomingMessage) -> None:
+        if isinstance(message, ProgressNotification):
+            await self.tasked.progressed(message.params)
         self._changed(kinds_of(message))
+
+    async def _asked(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        return await self.attending.heard(context, params, self.tasked.call_of(context.meta))
 
     def _changed(self, kinds: Sequence[Kind]) -> None:
         for kind in kinds:
@@ -302,21 +316,47 @@ class Link:
         self._ends.statuses.clear()
         seconds = self.config.call_seconds
         try:
-            with self._attending.call(whose, ask, seconds) as call:
+            with self.attending.call(whose, ask, seconds) as call:
                 return await self._answered(call, send, client, alone=alone, reading=reading)
             why = f"it did not answer within {seconds:g} s"
             raise ToolFailure(f"`{self.server}`: {why}") if reading else unknown(self.server, why)
         except (RuntimeError, ValueError) as error:
-            why = f"its answer cannot be used: {in_line(str(error), 300)}"
+            why = unusable(error)
             raise (ToolFailure(f"`{self.server}`: {why}") if reading else unknown(self.server, why)) from error
         finally:
             self.calls -= 1
 
+    @contextmanager
+    def counted(self) -> Generator[None]:
+        """A call is under way inside, so that it is not ended for want of use."""
+        self.calls += 1
+        try:
+            yield
+        finally:
+            self.calls -= 1
+
+    async def look(self, request: AnyRequest[Any, Any], kind: type[R], seconds: float | None) -> R:
+        """The answer to a request about a call under way. Lost, it may be sent again.
+
+        Raises:
+            MCPError: It has none. See `by_transport`.
+            ToolFailure: The connection is no more.
+        """
+        client = self._client
+        if client is None or not self.usable:
+            raise ToolFailure(f"the connection has ended: {self.failure or self._ends.why or 'nobody says why'}")
+        try:
+            return await client.session.send_request(request, kind, seconds)
+        except MCPError as error:
+            if by_transport(error) and self._ends.statuses[-1:] == [404]:
+                self.end()
+            raise
+
     async def _answered(self, call: Underway, send: Request[T], client: Client, *, alone: bool, reading: bool) -> T:
         try:
-            return await self._attending.through(call, partial(send, client))
+            return await self.attending.through(call, partial(send, client, call))
         except MCPError as error:
-            links = await self._attending.links(call, error)
+            links = await self.attending.links(call, error)
             if reading and links is None:
                 raise refused(self.server, error, self.failure or self._ends.why) from error
             raise links or await self._came_to_nothing(error, alone=alone and self.calls == 1) from error

@@ -52,6 +52,8 @@ class Definition:
     tool: ForeignTool
     said: dict[str, Any]
     """What the server says of it, as the protocol has it."""
+    as_task: bool = False
+    """Up to 2025-11-25: its server wants, or takes, calls of it as tasks."""
 
     @property
     def text(self) -> str:
@@ -123,7 +125,8 @@ def definition(server: str, name: str, tool: Tool) -> Definition:
         digest=hashlib.sha256(_canonical(said).encode(errors="replace")).hexdigest(),
         said=said,
     )
-    return Definition(tool=offered, said=said)
+    as_task = tool.execution is not None and tool.execution.task_support in ("required", "optional")
+    return Definition(tool=offered, said=said, as_task=as_task)
 
 
 def _canonical(said: Mapping[str, Any]) -> str:

@@ -41,36 +41,43 @@ async def completed(server: str, send: Send[T], answer: Answer) -> T:
         if not isinstance(got, InputRequiredResult):
             return got
         if got.input_requests:
-            responses: InputResponses | None = await _answers(_elicitations(server, got.input_requests), answer)
+            responses: InputResponses | None = await answers(elicitations(server, got.input_requests), answer)
         else:
             responses = None
             await anyio.sleep(pause)
             pause = min(2 * pause, 4 * PAUSE_SECONDS)
         got = await send(responses, got.request_state)
     if isinstance(got, InputRequiredResult):
-        raise ToolFailure(f"`{server}` asked for input {MOST_ROUNDS} times and wanted more; it was not called again. {_LEFT}")
+        raise ToolFailure(f"`{server}` asked for input {MOST_ROUNDS} times and wanted more; it was not called again. {LEFT}")
     return got
 
 
-_LEFT = "What it was called for was not finished; what it did until then is known to it alone."
+LEFT = "What it was called for was not finished; what it did until then is known to it alone."
+"""Of a call that is given up, or that its server gave up."""
 
 
-def _elicitations(server: str, requests: Mapping[str, InputRequest]) -> dict[str, ElicitRequest]:
+def elicitations(server: str, requests: Mapping[str, InputRequest]) -> dict[str, ElicitRequest]:
+    """What a person is asked, of all that a server wants.
+
+    Raises:
+        ToolFailure: It wants what it is not given.
+    """
     if len(requests) > MOST_AT_ONCE:
-        raise ToolFailure(f"`{server}` asks {len(requests)} things at once; a person is asked {MOST_AT_ONCE} at most. {_LEFT}")
+        raise ToolFailure(f"`{server}` asks {len(requests)} things at once; a person is asked {MOST_AT_ONCE} at most. {LEFT}")
     found = dict[str, ElicitRequest]()
     for key, request in requests.items():
         match request:
             case ElicitRequest():
                 found[key] = request
             case CreateMessageRequest():
-                raise ToolFailure(f"`{server}` wants to use a model of its client's (sampling); Remit lends no server any. {_LEFT}")
+                raise ToolFailure(f"`{server}` wants to use a model of its client's (sampling); Remit lends no server any. {LEFT}")
             case ListRootsRequest():
-                raise ToolFailure(f"`{server}` wants to know its client's folders (roots); Remit tells no server. {_LEFT}")
+                raise ToolFailure(f"`{server}` wants to know its client's folders (roots); Remit tells no server. {LEFT}")
     return found
 
 
-async def _answers(requests: Mapping[str, ElicitRequest], answer: Answer) -> InputResponses:
+async def answers(requests: Mapping[str, ElicitRequest], answer: Answer) -> InputResponses:
+    """What the person says to each; they are asked all at once."""
     responses: InputResponses = {}
 
     async def one(key: str, request: ElicitRequest) -> None:

@@ -184,8 +184,14 @@ class Servers:
     async def _made(self, link: Link, standing: Standing, order: Order) -> Received:
         began, failed = self._steady(), True
         link.used = began
+
+        async def again() -> Link:
+            if self._recent().get(link.server) != link.config:
+                raise ToolFailure(f"settings have another server for `{link.server}` now, or none")
+            return await self.linked(link.server, link.config, order.whose)
+
         try:
-            result = await done(link, order)
+            result = await done(link, order, again)
             failed = result.failed
             return result
         finally:

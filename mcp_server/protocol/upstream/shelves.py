@@ -91,7 +91,7 @@ class OtherShelves:
     async def read(self, errand: Errand, own: str) -> tuple[TextResource | BytesResource, ...]:
         result = await self._asked(
             errand,
-            lambda client, responses, state: client.session.read_resource(
+            lambda client, _call, responses, state: client.session.read_resource(
                 own, input_responses=responses, request_state=state, allow_input_required=True
             ),
         )
@@ -111,7 +111,7 @@ class OtherShelves:
     async def fill(self, errand: Errand, own: str, blanks: Mapping[str, str]) -> Filled:
         result = await self._asked(
             errand,
-            lambda client, responses, state: client.session.get_prompt(
+            lambda client, _call, responses, state: client.session.get_prompt(
                 own, dict(blanks), input_responses=responses, request_state=state, allow_input_required=True
             ),
         )
@@ -128,7 +128,7 @@ class OtherShelves:
         ref = PromptReference(name=wanted.own) if prompt else ResourceTemplateReference(uri=wanted.own)
         given = {"name": wanted.argument, "value": wanted.begun}
         result = await self._asked(
-            errand, lambda client, _responses, _state: client.session.complete(ref, given, dict(wanted.others) or None)
+            errand, lambda client, _call, _responses, _state: client.session.complete(ref, given, dict(wanted.others) or None)
         )
         said = result.completion
         # A value that is changed on its way would fill in something else.
