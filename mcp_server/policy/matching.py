@@ -89,7 +89,9 @@ def only_text(value: Value) -> str | None:
             return None if value.forms or value.opaque else value.text
         case PathValue():
             return value.resolved if value.unresolved == value.resolved and not value.ignore_case else None
-        case PlainValue() | SpawnValue():
+        case PlainValue():
+            return None if value.forms else value.text
+        case SpawnValue():
             return value.text
         case _:
             assert_never(value)
@@ -104,7 +106,9 @@ def texts_of(value: Value) -> Texts:
             further = () if value.unresolved == value.resolved else (value.unresolved,)
             folded = (value.resolved, value.unresolved, *(() if value.relative is None else (value.relative,))) if value.ignore_case else ()
             return Texts(value.resolved, value.relative, further, tuple(map(fold, folded)))
-        case PlainValue() | SpawnValue():
+        case PlainValue():
+            return Texts(value.text, None, value.forms)
+        case SpawnValue():
             return Texts(value.text)
         case _:
             assert_never(value)

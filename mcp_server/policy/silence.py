@@ -13,7 +13,7 @@ ALWAYS = frozenset({"todowrite", "question"})
 """Allowed in every mode; a question still needs somebody to ask."""
 
 
-KINDS = ("resources", "prompts")
+KINDS = RESOURCES, PROMPTS = ("resources", "prompts")
 """What stands behind a server's name in the permission for reading what it offers beside tools. No tool is offered under such a name."""
 
 

@@ -122,6 +122,8 @@ class PlainValue:
     text: str
     note: str = ""
     """What else a person who is asked must see of it; no rule looks at it."""
+    forms: tuple[str, ...] = ()
+    """Other ways to write it: a deny or ask matches any of them, an allow none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

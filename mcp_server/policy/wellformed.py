@@ -49,7 +49,9 @@ def _texts(value: Value) -> tuple[str, ...]:
             return (value.text, *value.forms)
         case PathValue():
             return (value.resolved, value.unresolved, value.relative or "")
-        case PlainValue() | SpawnValue():
+        case PlainValue():
+            return (value.text, *value.forms)
+        case SpawnValue():
             return (value.text,)
         case _:
             assert_never(value)

@@ -42,6 +42,33 @@ def settle(environment: Mapping[str, str], text: str) -> None:
 # ---- explain ------------------------------------------------------------------------------------
 
 
+SERVERS = """permission:
+  github__resources: {"repo://private/*": deny}
+  github__create_issue: allow
+  github__prompts: {release: ask}
+"""
+WHEN = [{"permission": "github__*", "action": "allow", "when": {"repo": "example/one"}}]
+
+
+@pytest.mark.parametrize(
+    ("rules", "tool", "value", "action"),
+    [
+        (SERVERS, "github__create_issue", "*", "allow"),
+        (SERVERS, "github__resources", "repo://private/x", "deny"),
+        (SERVERS, "github__resources", "REPO://private//%78", "deny"),
+        (SERVERS, "github__resources", "repo://open/x", "allow"),
+        (SERVERS, "github__prompts", "release", "ask"),
+        (json.dumps({"permission": WHEN}), "github__close", '{"repo": "example/one"}', "allow"),
+        (json.dumps({"permission": WHEN}), "github__close", '{"repo": "example/two"}', "ask"),
+    ],
+)
+def test_a_call_of_another_server_is_explained_with_what_its_rules_look_at(
+    environment: Mapping[str, str], workspace: Path, rules: str, tool: str, value: str, action: str
+) -> None:
+    settle(environment, rules)
+    assert explained(environment, workspace, "build", tool, value)["action"] == action
+
+
 @pytest.mark.parametrize(
     ("chain", "tool", "value", "action", "step"),
     [

@@ -145,6 +145,23 @@ async def test_rules_speak_of_resources_by_their_uri_and_of_prompts_by_their_nam
     assert {tool for tool, _ in audit} >= {"play__resources", "play__prompts"}
 
 
+@pytest.mark.parametrize(
+    "other",
+    [
+        *("FILE:///no/x", "file:///%6eo/x", "file:///%256eo/x", "file:////no/x", "file:/no/x", "file://localhost/no/x", "file:///no%2Fx"),
+        *("file:///open/../no/x", "file:///./no/x", "file:///open/%2e%2E/no/x", "file:///open/..%5Cno/x", "file:///open/..;a/no/x"),
+    ],
+)
+async def test_what_a_rule_denies_is_not_read_by_another_spelling_nor_what_it_allows_left_by_one(other: str, tmp_path: Path) -> None:
+    shelf = ScriptedShelf(texts={other: "no", "file:///open/my%20notes": "yes"})
+    for place, rules in enumerate(({"file:///no/*": "deny"}, {"*": "deny", "file:///open/*": "allow"})):
+        async with reading(tmp_path / str(place), shelf, settings={**PLAY, "permission": {"play__resources": rules}}) as connected:
+            with pytest.raises(MCPError):
+                await bounded(connected.client.read_resource(f"remit://servers/play/{other}"))
+            await bounded(connected.client.read_resource("remit://servers/play/file:///open/my%20notes"))
+    assert shelf.asked == 2 * [("read", "file:///open/my%20notes")]
+
+
 async def test_a_rule_for_all_of_a_server_covers_them_and_no_tool_has_their_permission(tmp_path: Path) -> None:
     shelf = ScriptedShelf()
     async with reading(tmp_path, shelf, settings={**PLAY, "permission": {"play__*": "deny"}}) as connected:

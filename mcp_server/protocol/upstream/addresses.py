@@ -3,6 +3,7 @@
 import re
 
 from mcp_server.protocol.upstream.cleaning import cleaned
+from mcp_server.tools.uris import climbs
 
 BELOW = "remit://servers/"
 
@@ -25,4 +26,4 @@ def read_uri(uri: str) -> tuple[str, str] | None:
 
 def fit(own: str) -> bool:
     """Can it be offered? It is shown to people, and matched against rules, exactly as it is."""
-    return 0 < len(own) <= LONGEST_URI and own == cleaned(own) and not any(mark in own for mark in "\n\t")
+    return 0 < len(own) <= LONGEST_URI and own == cleaned(own) and not any(mark in own for mark in "\n\t") and not climbs(own)

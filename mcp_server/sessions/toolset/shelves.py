@@ -11,15 +11,15 @@ from pydantic import BaseModel, ConfigDict
 
 from mcp_server.errors import ToolFailure
 from mcp_server.parts import TextPart
-from mcp_server.policy.silence import KINDS
+from mcp_server.policy.silence import PROMPTS, RESOURCES
 from mcp_server.policy.values import PlainValue, Request
 from mcp_server.sessions.toolset.foreign import whose_of
 from mcp_server.sessions.toolset.person import Person
 from mcp_server.sessions.work import SessionContext, SessionTool
 from mcp_server.tools.base import SEPARATOR, Hints, ToolResult, ToolSpec
 from mcp_server.tools.shelves import Errand, NotThere, Shelves, Wanted
+from mcp_server.tools.uris import spellings
 
-RESOURCES, PROMPTS = KINDS
 PROPOSALS = "proposals."
 """With a full stop, which no tool's name holds: none can be offered under it."""
 
@@ -162,7 +162,8 @@ def _spec(server: str, kind: str, arguments: type[BaseModel], *, by_ownership: b
 
 def _request(server: str, kind: str, value: str, arguments: Mapping[str, Any], note: str) -> Request:
     notes = (note,) if note else ()
-    return Request(permission=f"{server}{SEPARATOR}{kind}", values=(PlainValue(text=value),), arguments=dict(arguments), notes=notes)
+    asked = PlainValue(text=value, forms=spellings(value) if kind == RESOURCES else ())
+    return Request(permission=f"{server}{SEPARATOR}{kind}", values=(asked,), arguments=dict(arguments), notes=notes)
 
 
 def _errand(server: str, context: SessionContext) -> Errand:
