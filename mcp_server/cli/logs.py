@@ -19,6 +19,9 @@ LEVELS = ("debug", "info", "warning", "error")
 NOISY = ("mcp", "uvicorn", "httpx2", "asyncio")
 """Libraries whose chatter below `warning` tells an operator nothing about Remit."""
 
+QUIET = "mcp.client.streamable_http"
+"""Writes what servers send into its lines. What goes wrong with one of them Remit tells itself, without that."""
+
 LONGEST = 20_000
 """Characters of one text in a line: the longest trace of a fault fits."""
 
@@ -49,6 +52,7 @@ def log_to(stream: TextIO, level: str, environment: Mapping[str, str]) -> None:
     root.setLevel(level.upper())
     for name in NOISY:
         logging.getLogger(name).setLevel(max(logging.WARNING, root.level))
+    logging.getLogger(QUIET).setLevel(logging.CRITICAL)
 
 
 class _Line:

@@ -52,6 +52,7 @@ def test_what_looks_like_a_secret_is_taken_out_of_a_line_whoever_wrote_it() -> N
         "left out", host="https://me:hunter22@example.org", tried=["curl -H 'Authorization: Bearer abc-123-xyz'"]
     )
     logging.getLogger("somebody.else").warning("went to %s", "https://example.org/?token=hunter22&page=2")
+    logging.getLogger("mcp.client.streamable_http").error("what another server sent, whole")
     text = stream.getvalue()
     first, second = (json.loads(line) for line in text.splitlines())
     assert "hunter22" not in text

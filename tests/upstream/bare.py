@@ -39,7 +39,7 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
         case "pid":
             return text(f"{os.getpid()}")
         case "die":
-            sys.stderr.write("out of paper\n")
+            sys.stderr.write(f"out of paper{os.environ.get('SHOWN', '')}\n")
             sys.stderr.flush()
             os._exit(3)
         case "fork":
@@ -47,7 +47,9 @@ def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
             assert one.stdout is not None
             return text(f"{os.getpid()} {one.stdout.readline().decode().strip()}")
         case "environment":
-            return {**text(""), "structuredContent": {"environment": dict(os.environ), "cwd": os.getcwd()}}
+            # Backwards: as it is, Remit takes out what is a secret.
+            given = {name: value[::-1] for name, value in os.environ.items()}
+            return {**text(""), "structuredContent": {"environment": given, "cwd": os.getcwd()}}
         case "flood" | "babble":
             sys.stdout.write("this is no JSON\n\n" if name == "babble" else "")
             return text("x" * int(arguments["bytes"]) if name == "flood" else "babbled")

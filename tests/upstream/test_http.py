@@ -7,7 +7,10 @@ from typing import Any
 
 import httpx2
 import pytest
+from mcp.shared.exceptions import MCPError
+from structlog.testing import capture_logs
 
+from mcp_server.protocol.upstream.blotting import Blots
 from mcp_server.protocol.upstream.link import Ends
 from mcp_server.protocol.upstream.web import reached
 from mcp_server.settings.upstream import Upstream
@@ -19,6 +22,8 @@ from tests.gateway.speaking import Speaker
 from tests.ports import held_port
 from tests.protocol.connect import served_http
 from tests.upstream.scripted import Scripted, told
+
+SHOWN = "of-chance-drawn"
 
 
 class Answers(httpx2.AsyncBaseTransport):
@@ -84,6 +89,39 @@ async def test_a_server_at_an_address_is_called_with_its_headers(tmp_path: Path,
     assert seen == ["Bearer of-chance-drawn"]
 
 
+async def test_what_a_server_shows_of_the_headers_that_it_is_given_is_taken_out_wherever_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("THEIR_TOKEN", SHOWN)
+    shown = f"{SHOWN} and Bearer {SHOWN}"
+    play = Scripted(descriptions={"show": shown})
+
+    async def shows(_: Any, arguments: Any) -> Any:
+        if arguments:
+            raise MCPError(-32050, shown, data={SHOWN: shown})
+        return told(shown, structured={SHOWN: [shown]})
+
+    async def refuses(*_: Any) -> Any:
+        raise MCPError(-32050, shown)
+
+    play.does["show"] = shows
+    with capture_logs() as logged:
+        async with playing(play) as url, connect(world_at(tmp_path, url), NEAR) as connected:
+            listed = await bounded(connected.client.list_tools())
+            results = [await bounded(connected.call("play__show", **arguments)) for arguments in ({}, {"a": 1})]
+            play.lister = refuses
+        async with playing(play) as url, connect(world_at(tmp_path / "other", url), NEAR) as connected:
+            await bounded(connected.client.list_tools())
+            info = await bounded(connected.call("session_info"))
+    blotted = "[secret] and Bearer [secret]"
+    assert f"it answered with an error: {blotted}" in text_of(info)
+    assert {each["why"] for each in logged if "why" in each} == {f"it answered with an error: {blotted}"}
+    assert [text_of(each) for each in results] == [blotted, f"`play` answered with an error: {blotted}"]
+    assert results[0].structured_content == {"[secret]": [blotted]}
+    for said in (listed, results, info, logged):
+        assert SHOWN not in repr(said)
+
+
 async def test_a_server_that_cannot_be_connected_to_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEIR_TOKEN", "of-chance-drawn")
     with held_port() as port:
@@ -121,7 +159,7 @@ async def test_what_http_says_tells_whether_a_call_was_done(
     play, statuses = Scripted(), list[int]()
 
     def way(name: str, config: Upstream, whose: Whose, ends: Ends) -> Any:
-        return reached(config, whose, {"THEIR_TOKEN": "x" * 8}, ends.status, nobody_known, Answers(statuses))
+        return reached(config, whose, {"THEIR_TOKEN": "x" * 8}, ends.status, nobody_known, Blots().send, Answers(statuses))
 
     async with playing(play) as url, connect(world_at(tmp_path, url), NEAR, opener=way) as connected:
         assert text_of(await bounded(connected.call("play__say", text="before"))) == "said before"

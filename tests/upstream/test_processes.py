@@ -62,7 +62,7 @@ async def test_a_server_gets_what_settings_name_and_nothing_else_of_the_environm
     async with connect(world, NEAR) as connected:
         result = await bounded(connected.call("bare__environment"))
     told: dict[str, Any] = result.structured_content or {}
-    given = told["environment"]
+    given = {name: value[::-1] for name, value in told["environment"].items()}
     assert {name: given[name] for name in "ABCD"} == {
         "A": "Bearer drawn-by-chance",
         "B": "from-the-file",
@@ -110,14 +110,16 @@ async def test_a_server_ends_with_its_connection_and_takes_along_what_it_left_be
 
 
 async def test_a_server_that_dies_at_work_is_told_of_with_its_last_words_and_the_call_is_not_made_again(tmp_path: Path) -> None:
-    world = world_of(tmp_path)
+    (key := tmp_path / "key").write_text("hunter-2")
+    key.chmod(0o600)
+    world = world_of(tmp_path, env={"SHOWN": f": ${{file:{key}}}"})
     async with connect(world, NEAR) as connected:
         pids = await forked(connected)
         dead = await bounded(connected.call("bare__die"))
         await bounded(until(lambda: gone(*pids)))
         events = [event.outcome for event in await connected.audit() if event.tool == "bare__die" and event.kind == "outcome"]
     assert dead.is_error
-    assert "interrupted, outcome unknown: `bare`: it ended; its last words: out of paper" in text_of(dead)
+    assert "interrupted, outcome unknown: `bare`: it ended; its last words: out of paper: [secret], after the call" in text_of(dead)
     assert "was not sent again" in text_of(dead)
     assert [outcome.partition(", ")[0] for outcome in events] == ["interrupted"]
 

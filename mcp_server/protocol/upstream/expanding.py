@@ -7,14 +7,22 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from mcp_server.errors import ToolFailure
-from mcp_server.redaction import SHORTEST
+from mcp_server.redaction import SECRET_NAME, SHORTEST
 from mcp_server.settings.upstream import Upstream
 
 _NAMED = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<otherwise>[^}]*))?)\}")
+_LOGIN = re.compile(r"://[^/\s:@]*:([^/\s]+)@")
+"""A password in an address, which servers tell of without the rest."""
+_SCHEMES = ("bearer", "basic", "token")
+"""Words before a secret that are none."""
 _WORKSPACE = "${workspaceFolder}"
 
 LARGEST_FILE = 64 * 1024
 """Bytes of a file that holds a secret; the longest key there is takes a tenth."""
+
+
+LONG = 16
+"""Characters of a variable's value, under a name that tells nothing, from which on it may be a secret: a region or a host is shorter."""
 
 
 class NotSet(ToolFailure):
@@ -42,6 +50,29 @@ def expanded(text: str, environment: Mapping[str, str], workspace: str) -> str:
 def placed(text: str, workspace: str) -> str:
     """A folder or an argument: only the workspace is put in, as what stands there everybody on this machine can see."""
     return text.replace(_WORKSPACE, workspace)
+
+
+def to_hide(values: Mapping[str, str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What of a server's variables or headers it should show to nobody: what files hold, what stands under a telling name, and what
+    else of Remit's own environment is long enough to be a secret.
+
+    Raises:
+        NotSet: As `expanded`.
+    """
+    found, long = set[str](), set[str]()
+    for name, text in values.items():
+        telling = bool(SECRET_NAME.search(name))
+        for each in _NAMED.finditer(text):
+            if each["file"] is not None:
+                found.add(held_in(each["file"]))
+            elif each["name"] in environment:
+                (found if telling or SECRET_NAME.search(each["name"]) else long).add(environment[each["name"]])
+        if telling:
+            found |= {word for word in expanded(text, environment, "").split() if word.lower() not in _SCHEMES}
+    found |= {value for value in long if len(value) >= LONG}
+    found |= {login[1] for value in found if (login := _LOGIN.search(value))}
+    parts = {part.strip() for value in found for part in (value, *value.splitlines())}
+    return tuple(part for part in parts if len(part) >= SHORTEST and not os.path.isabs(part))
 
 
 def secrets_in(upstreams: Iterable[Upstream], environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ class Words:
     def last(self) -> str:
         """Its last line that says anything; empty: it said nothing."""
         lines = cleaned(self._kept.decode(errors="replace")).split("\n")
-        return self._redacted(next((line.strip()[:300] for line in reversed(lines) if line.strip()), ""))
+        return self._redacted(next((line.strip() for line in reversed(lines) if line.strip()), ""))[:300]
 
 
 @asynccontextmanager

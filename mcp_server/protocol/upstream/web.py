@@ -33,9 +33,10 @@ async def reached(
     environment: Mapping[str, str],
     told: Told,
     known: Known,
+    sent: Callable[[str], None],
     through: httpx2.AsyncBaseTransport | None = None,
 ) -> AsyncGenerator[TransportStreams]:
-    """Speak with it. `through`: another way to it than the network, for tests.
+    """Speak with it. `sent`: told each token that it is sent. `through`: another way to it than the network, for tests.
 
     Raises:
         NotSet: What a header must hold is not there, or whoever it is for has no token for it.
@@ -46,7 +47,7 @@ async def reached(
     headers |= {name: _fit(name, expanded(text, environment, whose.workspace)) for name, text in config.headers.items()}
     # A stream is silent for as long as a person thinks about what the server asks them; a call keeps its own time.
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=None, pool=None)
-    way = _Bounded(through or httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None)), told)
+    way = _Bounded(through or httpx2.AsyncHTTPTransport(limits=httpx2.Limits(max_connections=None)), told, sent)
     auth = await known()
     async with (
         httpx2.AsyncClient(transport=way, headers=headers, timeout=timeout, trust_env=False, auth=auth) as client,
@@ -66,11 +67,13 @@ def _fit(name: str, value: str) -> str:
 class _Bounded(httpx2.AsyncBaseTransport):
     """Tells of each answer, and ends one that comes whole and is too large."""
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, told: Told) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, told: Told, sent: Callable[[str], None]) -> None:
         self._inner = inner
         self._told = told
+        self._sent = sent
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        self._sent(request.headers.get("authorization", "").rpartition(" ")[2])
         response = await self._inner.handle_async_request(request)
         self._told(response.status_code)
         if response.headers.get("content-encoding", "identity") != "identity":
