@@ -12,15 +12,14 @@ from mcp_server.cli.enclosing import Enclose
 from mcp_server.cli.members import Cast
 from mcp_server.errors import RemitError
 from mcp_server.policy.chain import Member
-from mcp_server.policy.silence import RESOURCES, reads
 from mcp_server.policy.values import PathValue, PlainValue, Request, SpawnValue
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.policy.widening import widening
+from mcp_server.sessions.toolset.shelves import read_value
 from mcp_server.store.protocol import Store
 from mcp_server.tools.base import SEPARATOR, Step, Tool, ToolContext
 from mcp_server.tools.builtin import builtin_tools
 from mcp_server.tools.paths import locate, outside
-from mcp_server.tools.uris import spellings
 
 ARGUMENT: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "read": ("filePath", {}),
@@ -73,8 +72,8 @@ def requests_for(
         return (Request(permission="task", values=(SpawnValue(text=value, widening=widening(chain, child, stage.settings.commons)),)),)
     if tool == "external_directory":
         return (outside(locate(value, workspace)),)
-    if reads(tool):
-        return (Request(permission=tool, values=(PlainValue(text=value, forms=spellings(value) if tool.endswith(RESOURCES) else ()),)),)
+    if (read := read_value(tool, value)) is not None:
+        return (Request(permission=tool, values=(read,)),)
     if SEPARATOR in tool:
         arguments = _object(value) if value.startswith("{") else {}
         return (Request(permission=tool, values=(PlainValue(text="*"),), arguments=arguments),)

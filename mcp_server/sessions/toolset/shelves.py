@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from mcp_server.errors import ToolFailure
 from mcp_server.parts import TextPart
-from mcp_server.policy.silence import PROMPTS, RESOURCES
+from mcp_server.policy.silence import PROMPTS, RESOURCES, reads
 from mcp_server.policy.values import PlainValue, Request
 from mcp_server.sessions.toolset.foreign import whose_of
 from mcp_server.sessions.toolset.person import Person
@@ -162,8 +162,16 @@ def _spec(server: str, kind: str, arguments: type[BaseModel], *, by_ownership: b
 
 def _request(server: str, kind: str, value: str, arguments: Mapping[str, Any], note: str) -> Request:
     notes = (note,) if note else ()
-    asked = PlainValue(text=value, forms=spellings(value) if kind == RESOURCES else ())
-    return Request(permission=f"{server}{SEPARATOR}{kind}", values=(asked,), arguments=dict(arguments), notes=notes)
+    permission = f"{server}{SEPARATOR}{kind}"
+    asked = read_value(permission, value) or PlainValue(text=value)
+    return Request(permission=permission, values=(asked,), arguments=dict(arguments), notes=notes)
+
+
+def read_value(permission: str, text: str) -> PlainValue | None:
+    """The URI or the name that a reading is judged by. None: the permission is for no reading."""
+    if not reads(permission):
+        return None
+    return PlainValue(text=text, forms=spellings(text) if permission.endswith(f"{SEPARATOR}{RESOURCES}") else ())
 
 
 def _errand(server: str, context: SessionContext) -> Errand:
