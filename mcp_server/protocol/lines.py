@@ -41,6 +41,8 @@ class Line:
         """Has the connection ended?"""
         self.log_level: Level = "info"
         """From which one up it wants log messages, up to 2025-11-25."""
+        self.on_close: list[Callable[[], None]] = []
+        """What is to be done once it has ended."""
         self._front = front
         self._timing = timing
         self._opening = anyio.Lock()
@@ -65,6 +67,8 @@ class Line:
     async def close(self) -> None:
         """The connection has ended."""
         self.closed = True
+        for done in self.on_close:
+            done()
         root, self._root = self._root, None
         if root is None:
             return

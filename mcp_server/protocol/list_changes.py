@@ -1,4 +1,4 @@
-"""Lists of tools, prompts and resources that change as other servers change them: whom that concerns, and how each era tells it.
+"""Lists of tools, prompts and resources that change as other servers change them.
 
 Somebody is told only where the list that they would be given now is another than the one they had.
 """
@@ -6,29 +6,20 @@ Somebody is told only where the list that they would be given now is another tha
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-import anyio
-import structlog
-from mcp.server.session import ServerSession
 from mcp_types import (
     NotificationParams,
     PromptListChangedNotification,
     ResourceListChangedNotification,
     ServerNotification,
-    SubscriptionFilter,
     Tool,
     ToolListChangedNotification,
 )
 
-from mcp_server.protocol.calls import CallerOf, Request
-from mcp_server.protocol.lines import Line
-from mcp_server.protocol.listening import Meta, Send
+from mcp_server.protocol.listening import Meta
 from mcp_server.protocol.listing import listed
 from mcp_server.sessions.front import Caller, Front, Shelf
 from mcp_server.tools.news import KINDS, Kind
-
-log = structlog.get_logger("protocol")
 
 PACE = 0.5
 """Seconds at least between two looks: a server may say it a thousand times a second."""
@@ -104,81 +95,3 @@ def changed(kind: Kind, meta: Meta | None = None) -> ServerNotification:
             return PromptListChangedNotification(params=params)
         case "resources":
             return ResourceListChangedNotification(params=params)
-
-
-class ListSource:
-    """A `Source`, from 2026-07-28 on."""
-
-    def __init__(self, front: Front, *, caller_of: CallerOf) -> None:
-        self._front = front
-        self._caller_of = caller_of
-
-    async def watch(self, ctx: Request, wanted: SubscriptionFilter) -> "ListWatching":
-        """Whatever is wanted of it. What the lists are now is not looked up: no server is started for that."""
-        lists = Lists(self._front, self._caller_of(ctx))
-        asked: Mapping[Kind, bool | None] = {
-            "tools": wanted.tools_list_changed,
-            "prompts": wanted.prompts_list_changed,
-            "resources": wanted.resources_list_changed,
-        }
-        for kind in KINDS:
-            if asked[kind]:
-                lists.watch(kind)
-        return ListWatching(self._front, lists)
-
-
-class ListWatching:
-    """See `Watching`."""
-
-    def __init__(self, front: Front, lists: Lists) -> None:
-        self._front = front
-        self._lists = lists
-
-    @property
-    def honored(self) -> Mapping[str, Any]:
-        """See `Watching.honored`."""
-        return {FIELDS[kind]: True for kind in sorted(self._lists.watched)}
-
-    async def tell(self, send: Send, meta: Meta) -> None:
-        """See `Watching.tell`."""
-        while True:
-            seen = self._front.news.total
-            for kind in await self._lists.look():
-                await send(changed(kind, meta))
-            await anyio.sleep(PACE)
-            await self._front.news.after(seen)
-
-
-class ListSubscribers:
-    """Up to 2025-11-25: every connection that was given a list is told when it changes, until it ends."""
-
-    def __init__(self, front: Front) -> None:
-        self._front = front
-        self._by_line: dict[Line, tuple[Lists, ServerSession]] = {}
-
-    def given(self, line: Line, session: ServerSession, caller: Caller, kind: Kind, mark: str) -> None:
-        """It was just given one."""
-        if line not in self._by_line:
-            self._by_line = {each: one for each, one in self._by_line.items() if not each.closed}
-            self._by_line[line] = (Lists(self._front, caller), session)
-        self._by_line[line][0].watch(kind, mark)
-
-    async def run(self) -> None:
-        """Tell them, until cancelled."""
-        while True:
-            seen = self._front.news.total
-            await self._tell_all()
-            await anyio.sleep(PACE)
-            await self._front.news.after(seen)
-
-    async def _tell_all(self) -> None:
-        for line, (lists, session) in tuple(self._by_line.items()):
-            if line.closed:
-                del self._by_line[line]
-                continue
-            for kind in await lists.look():
-                with anyio.move_on_after(SENDING):
-                    try:
-                        await session.send_notification(changed(kind))
-                    except Exception as error:  # one connection's fault must not end the telling of the others
-                        log.info("a change could not be told", exc_info=error)

@@ -5,7 +5,7 @@ What there is to tell, and to whom, is each `Source`'s. There is no replay: who 
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 import anyio
@@ -44,6 +44,10 @@ class Watching(Protocol):
 
     async def tell(self, send: Send, meta: Meta) -> None:
         """Send, until cancelled. `meta` goes into every notification."""
+        ...
+
+    def end(self) -> None:
+        """The stream is over: let go of what was held for it."""
         ...
 
 
@@ -95,17 +99,23 @@ class Listening:
                 del self._streams[principal]
 
     async def _stream(self, ctx: Request, wanted: SubscriptionFilter, meta: Meta) -> None:
-        watching = [await source.watch(ctx, wanted) for source in self._sources]
-        honored: dict[str, Any] = {}
-        for one in watching:
-            honored |= one.honored
+        with ExitStack() as held:
+            watching: list[Watching] = []
+            for source in self._sources:
+                one = await source.watch(ctx, wanted)
+                held.callback(one.end)
+                watching.append(one)
+            await self._told(ctx, watching, meta)
+
+    async def _told(self, ctx: Request, watching: Sequence[Watching], meta: Meta) -> None:
         line = anyio.Lock()
 
         async def send(notification: ServerNotification) -> None:
             async with line:
                 await ctx.session.send_notification(notification, related_request_id=ctx.request_id)
 
-        acknowledged = SubscriptionsAcknowledgedNotificationParams(notifications=SubscriptionFilter.model_validate(honored), _meta=meta)
+        honored = SubscriptionFilter.model_validate(_merged([one.honored for one in watching]))
+        acknowledged = SubscriptionsAcknowledgedNotificationParams(notifications=honored, _meta=meta)
         await send(SubscriptionsAcknowledgedNotification(params=acknowledged))
         async with anyio.create_task_group() as group:
             for one in watching:
@@ -113,3 +123,12 @@ class Listening:
                     group.start_soon(one.tell, send, meta)
             await self._ended.wait()
             group.cancel_scope.cancel()
+
+
+def _merged(filters: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What all of them fill; of a list each its part."""
+    whole: dict[str, Any] = {}
+    for one in filters:
+        for field, value in one.items():
+            whole[field] = [*whole.get(field, ()), *value] if isinstance(value, list) else value
+    return whole

@@ -22,8 +22,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.protocol.calls import CallerOf, Request
 from mcp_server.protocol.lines import Line, line_of
-from mcp_server.protocol.list_changes import ListSource, ListSubscribers, shelves_mark, tools_mark
 from mcp_server.protocol.listening import Listening, Source
+from mcp_server.protocol.other_news import Followers, OtherSource
 from mcp_server.protocol.resource_changes import ResourceSource
 from mcp_server.protocol.resource_subscribers import Subscribers
 from mcp_server.protocol.resources import Resources, not_yours
@@ -41,8 +41,9 @@ class Looks:
         self._timing = timing
         self._resources = Resources(sight, caller_of=caller_of)
         self._subscribers = Subscribers(sight, self._resources, caller_of=caller_of)
-        self._lists = ListSubscribers(front)
-        own = (ResourceSource(sight, caller_of=caller_of), ListSource(front, caller_of=caller_of))
+        self._caller_of = caller_of
+        self._followers = Followers(front)
+        own = (ResourceSource(sight, caller_of=caller_of), OtherSource(front, caller_of=caller_of, timing=timing))
         self._listening = Listening([*own, *sources], caller_of=caller_of)
 
     def serve(self, server: Server[Line]) -> None:
@@ -59,17 +60,17 @@ class Looks:
         """Tell connections up to 2025-11-25 what they watch. From 2026-07-28 on each stream tells its own."""
         async with anyio.create_task_group() as group:
             group.start_soon(self._subscribers.run)
-            group.start_soon(self._lists.run)
+            group.start_soon(self._followers.run)
 
     def gave_tools(self, ctx: Request, caller: Caller, tools: Sequence[Tool]) -> None:
         """A client was just given other servers' tools: up to 2025-11-25 it is told when they change."""
         if (line := self._connection(ctx)) is not None:
-            self._lists.given(line, ctx.session, caller, "tools", tools_mark(tools))
+            self._followers.gave_tools(line, ctx.session, caller, tools)
 
     def gave_shelves(self, ctx: Request, caller: Caller, kind: Kind, shelves: Sequence[Shelf]) -> None:
         """Likewise, what they offer beside."""
         if (line := self._connection(ctx)) is not None:
-            self._lists.given(line, ctx.session, caller, kind, shelves_mark(shelves, kind))
+            self._followers.gave_shelves(line, ctx.session, caller, kind, shelves)
 
     def _connection(self, ctx: Request) -> Line | None:
         return None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else line_of(ctx, self._front, self._timing)
@@ -95,12 +96,16 @@ class Looks:
         line = line_of(ctx, self._front, self._timing)
         if line is None:
             raise not_yours(ctx, str(params.uri))
+        if await self._followers.subscribe(ctx, line, self._caller_of(ctx), params.uri):
+            return EmptyResult()
         return await self._subscribers.subscribe(ctx, params, line)
 
     async def unsubscribe(self, ctx: Request, params: UnsubscribeRequestParams) -> EmptyResult:
         """`resources/unsubscribe`, up to 2025-11-25."""
         line = line_of(ctx, self._front, self._timing)
-        return EmptyResult() if line is None else await self._subscribers.unsubscribe(ctx, params, line)
+        if line is None or self._followers.unsubscribe(line, params.uri):
+            return EmptyResult()
+        return await self._subscribers.unsubscribe(ctx, params, line)
 
     async def set_level(self, ctx: Request, params: SetLevelRequestParams) -> EmptyResult:
         """`logging/setLevel`, up to 2025-11-25: of what other servers say while calls of this connection are under way."""

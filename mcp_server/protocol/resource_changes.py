@@ -152,3 +152,6 @@ class ResourceWatching:
             if lists:
                 await send(list_changed(meta))
             await anyio.sleep(PACE)
+
+    def end(self) -> None:
+        """Nothing is held."""

@@ -75,6 +75,9 @@ class TaskWatching:
             await anyio.sleep(PACE)
         await anyio.sleep_forever()
 
+    def end(self) -> None:
+        """Nothing is held."""
+
     async def _look(self, task_id: str, send: Send, meta: Meta) -> None:
         try:
             promised = await self._tasks.found(self._ctx, task_id)

@@ -16,7 +16,7 @@ from mcp_server.sessions.answers import close_with
 from mcp_server.sessions.callbook import CallBook
 from mcp_server.sessions.clientcalls import ClientCall
 from mcp_server.sessions.deployment import Deployment
-from mcp_server.sessions.front import Caller, Ended, Level, Logged, ModelAsk, News, NotSaid, Offered, Said, Sampling, Settled, Shelf
+from mcp_server.sessions.front import Caller, Ended, Level, Logged, ModelAsk, News, NotSaid, Offered, Said, Sampling, Settled, Shelf, Watch
 from mcp_server.sessions.gate import Gate
 from mcp_server.sessions.roots import Roots
 from mcp_server.sessions.sendable import given, sendable
@@ -73,6 +73,9 @@ class Desk:
 
     def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
         return self._toolbox.reader(caller, server, kind)
+
+    async def watch(self, caller: Caller, root: SessionRecord, server: str, own: str) -> Watch:
+        return await self._toolbox.watch(caller, root, server, own)
 
     def agents(self, caller: Caller) -> tuple[Offered, ...]:
         return sendable(self._deployment, caller)

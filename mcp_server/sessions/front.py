@@ -87,6 +87,18 @@ class Offered:
     description: str
 
 
+class Watch(Protocol):
+    """One resource of another server of which a client has news."""
+
+    async def changed(self) -> bool:
+        """Has it changed since this was asked last, where rules let that be told now?"""
+        ...
+
+    def end(self) -> None:
+        """The client wants to know no more."""
+        ...
+
+
 class Front(Protocol):
     """The door from the protocol to the sessions."""
 
@@ -121,6 +133,15 @@ class Front(Protocol):
 
     def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
         """What a client's request for such a thing is made as: a call that `begin` takes. None: it is not for this caller."""
+        ...
+
+    async def watch(self, caller: Caller, root: SessionRecord, server: str, own: str) -> Watch:
+        """Have news of a resource of another server. `own`: as that server calls it. `news` wakes whoever waits for it.
+
+        Raises:
+            NoSuchHandle: It is not for this caller.
+            ToolFailure: There will be none: rules do not allow it, or the server tells none.
+        """
         ...
 
     def agents(self, caller: Caller) -> tuple[Offered, ...]:

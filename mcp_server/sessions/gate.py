@@ -93,7 +93,7 @@ class Gate:
         """
         with self._deployment.telemetry.decision(work.session, work.call, work.trace) as told:
             verdict = seen.verdict(prepared.requests, by_ownership=prepared.spec.by_ownership)
-            event, mode = seen.decision(work, verdict, told.trace), seen.authority.mode
+            event, mode = seen.decision(work.call, verdict, told.trace), seen.authority.mode
             match verdict.action:
                 case Action.DENY:
                     settled = await self._ended(work, refusals.by_rule(work.call, seen.standing.path, verdict, mode), (event,))

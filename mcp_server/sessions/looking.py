@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from mcp_server.policy.chain import Authority
 from mcp_server.policy.decide import decide
-from mcp_server.policy.values import Action, CallId, Reach, Request
+from mcp_server.policy.values import Action, CallId, Reach, Request, ToolCall
 from mcp_server.policy.verdicts import Step, Verdict
-from mcp_server.records import AuditEvent, CallEnded, Prompt, RulingRecord
+from mcp_server.records import AuditEvent, CallEnded, Prompt, RulingRecord, SessionRecord
 from mcp_server.sessions import events
 from mcp_server.sessions.deployment import Deployment, Told
 from mcp_server.sessions.digests import call_digest
@@ -35,13 +35,12 @@ class Look:
             return Verdict(action=Action.ALLOW, step=Step.ALLOW, parts=(), requests=())
         return decide(self.authority, requests, digest=self.digest)
 
-    def decision(self, work: Work, verdict: Verdict, trace: str = "") -> AuditEvent:
+    def decision(self, call: ToolCall, verdict: Verdict, trace: str = "") -> AuditEvent:
         """The audit's word on it. `trace`: the span that tells of it."""
         given = {record.id: record.given_by for record in self.standing.rulings}
         by = ", ".join(dict.fromkeys(given[ruling] for ruling in verdict.rulings if ruling in given))
-        return events.decision(
-            self.at, work.session, self.standing.path, work.call, self.digest, self.told(work.call.arguments), verdict, by, trace
-        )
+        session, path, told = self.standing.session, self.standing.path, self.told(call.arguments)
+        return events.decision(self.at, session, path, call, self.digest, told, verdict, by, trace)
 
     def again(self, event: AuditEvent, verdict: Verdict, lapsed: Sequence[RulingRecord]) -> AuditEvent:
         """A decision to ask, with the word on what answered it until that expired."""
@@ -65,10 +64,18 @@ async def expired(deployment: Deployment, seen: Look) -> tuple[RulingRecord, ...
 
 async def look(deployment: Deployment, prompting: Prompting, work: Work) -> Look:
     """Look at the call now."""
-    standing = await standing_of(deployment, work.session)
-    digest = call_digest(work.session.principal, work.session.id, work.call.tool, work.call.arguments)
-    prompts = await prompting.for_digest(work.session.id, digest)
-    authority = authority_for(standing, work.call.id, digest, prompts)
+    digest = _digest(work.session, work.call)
+    return await look_at(deployment, work.session, work.call, await prompting.for_digest(work.session.id, digest))
+
+
+async def look_at(deployment: Deployment, session: SessionRecord, call: ToolCall, prompts: tuple[Prompt, ...]) -> Look:
+    """Likewise, with what was asked about it."""
+    standing, digest = await standing_of(deployment, session), _digest(session, call)
+    authority = authority_for(standing, call.id, digest, prompts)
     return Look(
         at=deployment.clock(), standing=standing, digest=digest, told=deployment.arguments_told, prompts=prompts, authority=authority
     )
+
+
+def _digest(session: SessionRecord, call: ToolCall) -> str:
+    return call_digest(session.principal, session.id, call.tool, call.arguments)

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+from mcp_server.errors import NoSuchHandle
 from mcp_server.policy.silence import KINDS
 from mcp_server.policy.wildcards import listed
+from mcp_server.records import SessionRecord
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Caller
-from mcp_server.sessions.toolset.shelves import reader_named
+from mcp_server.sessions.toolset.shelves import RESOURCES, reader_named
+from mcp_server.sessions.watching import OneWatch
 from mcp_server.sessions.work import SessionTool
 from mcp_server.tools.base import SEPARATOR, ToolSpec
 from mcp_server.tools.foreign import Whose
@@ -39,6 +42,16 @@ def reader_for(deployment: Deployment, caller: Caller, server: str, kind: str) -
     name = f"{server}{SEPARATOR}{kind}"
     found = reader_at(deployment, name) if given_to(caller, name) else None
     return None if found is None else found.spec
+
+
+async def watch_for(deployment: Deployment, caller: Caller, root: SessionRecord, server: str, own: str) -> OneWatch:
+    """See `Front.watch`."""
+    spec = reader_for(deployment, caller, server, RESOURCES)
+    if spec is None:
+        raise NoSuchHandle("session")
+    watch = OneWatch(deployment, root, spec.name, server, own)
+    await watch.begin()
+    return watch
 
 
 async def shelves_for(deployment: Deployment, caller: Caller, server: str | None) -> tuple[Shelf, ...]:

@@ -9,7 +9,7 @@ from mcp_server.policy.wildcards import listed
 from mcp_server.records import SessionRecord
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Caller, Shelf
-from mcp_server.sessions.readers import Whose, given_to, offered, reader_at, reader_for, shelves_for, whose_calls
+from mcp_server.sessions.readers import OneWatch, Whose, given_to, offered, reader_at, reader_for, shelves_for, watch_for, whose_calls
 from mcp_server.sessions.standing import Standing
 from mcp_server.sessions.toolset.foreign import Foreign, whose_of
 from mcp_server.sessions.work import AnyTool
@@ -71,6 +71,10 @@ class Toolbox:
     async def shelves_for(self, caller: Caller, server: str | None = None) -> tuple[Shelf, ...]:
         """See `Front`."""
         return await shelves_for(self.deployment, caller, server)
+
+    async def watch(self, caller: Caller, root: SessionRecord, server: str, own: str) -> OneWatch:
+        """See `Front`."""
+        return await watch_for(self.deployment, caller, root, server, own)
 
     def reader(self, caller: Caller, server: str, kind: str) -> ToolSpec | None:
         """See `Front`."""

@@ -22,6 +22,10 @@ class News:
     def tell(self, owner: str, kind: Kind) -> None:
         """It may have changed. `owner`: on whose behalf that server is asked; empty: everybody's."""
         self._counts[owner, kind] += 1
+        self.ring()
+
+    def ring(self) -> None:
+        """Something changed that whoever watches it counts by itself."""
         self.total += 1
         changed, self._changed = self._changed, anyio.Event()
         changed.set()

@@ -127,6 +127,19 @@ class Proposals:
     more: bool = False
 
 
+class Watched(Protocol):
+    """One resource of which news is told."""
+
+    @property
+    def changes(self) -> int:
+        """How often it may have changed. Grows."""
+        ...
+
+    def end(self) -> None:
+        """Nobody wants to know any more."""
+        ...
+
+
 class NotThere(ToolFailure):
     """The server knows no such resource or prompt."""
 
@@ -159,6 +172,14 @@ class Shelves(Protocol):
         """What may be filled in. Raises as `read`."""
         ...
 
+    async def watch(self, whose: Whose, server: str, own: str) -> Watched:
+        """Have news of a resource, over lost connections too, until it is ended. `News.after` wakes whoever waits for it.
+
+        Raises:
+            ToolFailure: None will come.
+        """
+        ...
+
 
 class NoShelves:
     """There are none. See `Shelves`."""
@@ -176,4 +197,7 @@ class NoShelves:
         raise NotImplementedError
 
     async def propose(self, errand: Errand, wanted: Wanted) -> Proposals:
+        raise NotImplementedError
+
+    async def watch(self, whose: Whose, server: str, own: str) -> Watched:
         raise NotImplementedError

@@ -103,6 +103,9 @@ class WatchedLists:
             for field in self._fields:
                 group.start_soon(self._tell, field, send, meta)
 
+    def end(self) -> None:
+        """Nothing is held."""
+
     async def _tell(self, field: str, send: Send, meta: Meta) -> None:
         while True:
             await self._changed[field].wait()

@@ -85,13 +85,10 @@ NOT_PASSED: Mapping[tuple[str, str], str] = {
 
 _NOT_LENT = "asks for a turn of the client's model or for its folders, which Remit lends to no server behind it; it is told in words"
 _OWN_KEY = "wants a question under the key that the tool gave it; Remit puts it under one of its own"
-_NO_NEWS = "wants news of one resource, which Remit does not pass on yet"
 _IN_WORDS = "wants an error of the protocol; Remit tells it as the result of a tool that failed, in words that a model reads"
 _OTHERWISE: Mapping[str, Mapping[str, str]] = {
     "2025-11-25": {
         "elicitation-sep1330-enums": "wants `enumNames`, an old form of titles; Remit puts them in the form that the revision has now",
-        "resources-subscribe": _NO_NEWS,
-        "resources-unsubscribe": _NO_NEWS,
         "tools-call-sampling": _NOT_LENT,
     },
     "2026-07-28": {

@@ -29,7 +29,7 @@ from mcp_server.records import (
     Subject,
     TextPart,
 )
-from mcp_server.sessions.front import Caller, Ended, Offered, Open, Sampling, Settled
+from mcp_server.sessions.front import Caller, Ended, Offered, Open, Sampling, Settled, Watch
 from mcp_server.sessions.models.asks import NotSaid, Said
 from mcp_server.tools.base import Step, ToolSpec
 from mcp_server.tools.hearing import Level, Logged
@@ -111,6 +111,9 @@ class ScriptedFront:
 
     async def shelves_for(self, caller: Caller, server: str | None = None) -> tuple[Shelf, ...]:
         return ()
+
+    async def watch(self, caller: Caller, root: SessionRecord, server: str, own: str) -> Watch:
+        raise NoSuchHandle("session")
 
     @property
     def news(self) -> News:

@@ -1,7 +1,8 @@
 """A scripted MCP server to stand behind Remit: the SDK's own, in this process, in either era."""
 
 import base64
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections import Counter
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +15,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ToolsListChanged
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ToolsListChanged
 from mcp_types import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -52,10 +53,14 @@ from mcp_types import (
     Resource,
     ResourceTemplate,
     SetLevelRequestParams,
+    SubscribeRequestParams,
+    SubscriptionsListenRequestParams,
+    SubscriptionsListenResult,
     TextContent,
     TextResourceContents,
     Tool,
     ToolAnnotations,
+    UnsubscribeRequestParams,
 )
 
 from mcp_server.elicited import Asked, Replied
@@ -167,7 +172,7 @@ class Scripted:
             "scripted",
             on_list_tools=self._list,
             on_call_tool=self._call,
-            on_subscriptions_listen=ListenHandler(self.bus),
+            on_subscriptions_listen=self._listen,
             lifespan=self._lifespan,
             **beside,
         )
@@ -186,6 +191,22 @@ class Scripted:
     async def _lifespan(self, _: Server[Any]) -> AsyncGenerator[None]:
         self.entered += 1
         yield
+
+    async def tell_of(self, ctx: Context, uri: str) -> None:
+        """A resource has changed, and it says so, as each era has it."""
+        await ctx.session.send_resource_updated(uri)
+        await self.bus.publish(ResourceUpdated(uri))
+
+    async def _listen(self, ctx: Context, params: SubscriptionsListenRequestParams) -> SubscriptionsListenResult:
+        uris = params.notifications.resource_subscriptions or ()
+        if self.shelf is not None:
+            self.shelf.refuse(uris)
+            self.shelf.watched.update(uris)
+        try:
+            return await ListenHandler(self.bus)(ctx, params)
+        finally:
+            if self.shelf is not None:
+                self.shelf.watched.subtract(uris)
 
     async def _level(self, _: Context, params: SetLevelRequestParams) -> EmptyResult:
         self.levels.append(params.level)
@@ -224,6 +245,10 @@ class ScriptedShelf:
     wants: ElicitRequestFormParams | None = None
     """What it asks the person before it gives a resource."""
     replies: list[ElicitResult] = field(default_factory=list[ElicitResult])
+    watched: Counter[str] = field(default_factory=Counter[str])
+    """Subscriptions to news of each, by URI."""
+    untold: frozenset[str] = frozenset()
+    """Those of which it tells no news, and says so with an error."""
     page: int = 1
     """How many stand on one page of a list."""
     asked: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
@@ -238,7 +263,23 @@ class ScriptedShelf:
             "on_list_prompts": self._prompts,
             "on_get_prompt": self._get,
             "on_completion": self._complete,
+            "on_subscribe_resource": self._subscribe,
+            "on_unsubscribe_resource": self._unsubscribe,
         }
+
+    def refuse(self, uris: Iterable[str]) -> None:
+        """Raises MCPError: it tells no news of one of them."""
+        if self.untold.intersection(uris):
+            raise MCPError(INVALID_PARAMS, "no news of that")
+
+    async def _subscribe(self, _: Context, params: SubscribeRequestParams) -> EmptyResult:
+        self.refuse([params.uri])
+        self.watched[params.uri] += 1
+        return EmptyResult()
+
+    async def _unsubscribe(self, _: Context, params: UnsubscribeRequestParams) -> EmptyResult:
+        self.watched[params.uri] -= 1
+        return EmptyResult()
 
     async def _resources(self, _: Context, params: PaginatedRequestParams | None) -> ListResourcesResult:
         found = [Resource(uri=uri, name=f"the note {uri}", description="A note.", size=3) for uri in self.texts]

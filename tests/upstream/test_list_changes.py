@@ -14,7 +14,7 @@ from mcp_types import (
 )
 
 from mcp_server.principal import LOCAL
-from mcp_server.protocol import list_changes
+from mcp_server.protocol import list_changes, other_news
 from mcp_server.protocol.list_changes import Lists
 from mcp_server.sessions.front import Caller
 from tests.behaviour.stories import NEAR, bounded, until
@@ -35,7 +35,7 @@ NOTICES = {
 async def test_a_client_is_told_of_each_list_that_a_server_changes_and_finds_it_changed(
     ours: Era, theirs: Era, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(list_changes, "PACE", 0.01)
+    monkeypatch.setattr(other_news, "PACE", 0.01)
     play, heard = Scripted(shelf=(shelf := ScriptedShelf())), list[object]()
 
     async def turns(ctx: Any, _: Any) -> Any:

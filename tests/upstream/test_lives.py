@@ -18,7 +18,8 @@ from mcp_server.store.sqlite import open_store
 from mcp_server.tools.foreign import Order, Whose
 from mcp_server.tools.hearing import Deaf
 from tests.behaviour.stories import bounded, until
-from tests.upstream.scripted import OBJECT, Context, Nobody, Scripted, told
+from tests.protocol.connect import Era
+from tests.upstream.scripted import OBJECT, Context, Nobody, OldEra, Scripted, told
 
 HERE = Whose(principal="alice", workspace="/here", root="ses_one")
 
@@ -33,6 +34,7 @@ class At:
     """For which workspace it was tried to reach it, each time."""
     now: float = 0.0
     away: bool = False
+    era: Era = "2026-07-28"
 
     async def call(self, tool: str = "say", whose: Whose = HERE) -> str:
         found = await bounded(self.servers.tool(whose, f"play__{tool}"))
@@ -59,7 +61,7 @@ async def at(folder: Path, **said: Any) -> AsyncGenerator[At]:
         made.tried.append(whose.workspace)
         if made.away:
             raise ConnectionRefusedError("nobody is there")
-        return play.server()
+        return play.server() if made.era == "2026-07-28" else OldEra(play.server())
 
     servers = Servers(
         settings=lambda: {"play": Upstream(command="unused", **said)},

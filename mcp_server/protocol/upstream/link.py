@@ -24,6 +24,7 @@ from mcp_types import (
     InputResponses,
     PaginatedRequestParams,
     ProgressNotification,
+    ResourceUpdatedNotification,
     Result,
     Tool,
 )
@@ -105,6 +106,8 @@ class Link:
     era = ""
     failure = ""
     """Why it could not be made, or was lost; empty: it was not."""
+    on_update: Callable[[str], None] | None = None
+    """Told which single resource it says has changed. None: nobody watches any."""
     unset = False
     """It could not be made because something is not there that somebody must put there first."""
 
@@ -151,6 +154,11 @@ class Link:
     def usable(self) -> bool:
         """It can take a call now."""
         return self._client is not None and not self._ends.over.is_set() and not self._scope.cancel_called
+
+    @property
+    def client(self) -> Client | None:
+        """What speaks to it. None: it is not connected now."""
+        return self._client if self.usable else None
 
     def end(self) -> None:
         """End it. Does not wait; see `over`."""
@@ -233,6 +241,8 @@ class Link:
     async def _heard(self, message: IncomingMessage) -> None:
         if isinstance(message, ProgressNotification):
             await self.tasked.progressed(message.params)
+        if isinstance(message, ResourceUpdatedNotification) and self.on_update is not None:
+            self.on_update(message.params.uri)
         self._changed(kinds_of(message))
 
     async def _asked(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:

@@ -73,19 +73,19 @@ class Servers:
         self._group: TaskGroup | None = None
         self.news = News()
         """That what they offer may have changed."""
-        self.shelves = OtherShelves(self)
+        self.shelves = OtherShelves(self, self.news)
         """What they offer beside tools."""
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[None]:
         """Servers can be reached inside; leaving ends all that was started for them."""
         async with anyio.create_task_group() as group:
-            self._group = group
+            self._group = self.shelves.watches.group = group
             group.start_soon(self._looking)
             try:
                 yield
             finally:
-                self._group = None
+                self._group = self.shelves.watches.group = None
                 group.cancel_scope.cancel()
         for standing in self._standings.values():
             standing.rest()
@@ -286,9 +286,11 @@ class Servers:
 
     @property
     def roots(self) -> frozenset[str]:
-        return frozenset(owner for _, _, owner in self._links if owner and not owner.startswith(AT))
+        linked = (owner for _, _, owner in self._links if owner and not owner.startswith(AT))
+        return frozenset((*linked, *self.shelves.watches.roots))
 
     def left(self, root: str) -> None:
+        self.shelves.watches.left(root)
         for (_, _, owner), link in self._links.items():
             if owner == root and root:
                 link.left = True
@@ -307,8 +309,9 @@ class Servers:
         """End connections that nobody needs: unused for long, old, of settings that are no more, or left."""
         now, settings = self._steady(), self._settings()
         for link in tuple(self._links.values()):
-            idle = link.left or now - link.used >= link.config.idle_seconds or now - link.born >= link.config.lifetime_seconds
-            if link.calls == 0 and (idle or settings.get(link.server) != link.config):
+            unused = now - link.used >= link.config.idle_seconds and link.on_update is None
+            over = unused or link.left or now - link.born >= link.config.lifetime_seconds
+            if link.calls == 0 and (over or settings.get(link.server) != link.config):
                 link.end()
 
     async def _keep(self) -> None:

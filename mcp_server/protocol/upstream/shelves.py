@@ -14,8 +14,9 @@ from mcp_server.protocol.upstream.cleaning import cleaned, in_line
 from mcp_server.protocol.upstream.link import Link, Request
 from mcp_server.protocol.upstream.results import LARGEST_BYTES, contents, parts_of
 from mcp_server.protocol.upstream.standing import KEPT_SECONDS, Standing
+from mcp_server.protocol.upstream.watches import Watched, Watches
 from mcp_server.settings.upstream import Upstream
-from mcp_server.tools.foreign import Whose
+from mcp_server.tools.foreign import News, Whose
 from mcp_server.tools.shelves import Errand, Filled, Message, Proposals, Shelf, Wanted
 
 log = structlog.get_logger("upstream")
@@ -54,8 +55,9 @@ class Reach(Protocol):
 class OtherShelves:
     """See `Shelves`."""
 
-    def __init__(self, reach: Reach) -> None:
+    def __init__(self, reach: Reach, news: News) -> None:
         self._reach = reach
+        self.watches = Watches(reach, news)
 
     async def every(self, whose: Whose) -> tuple[Shelf, ...]:
         found: dict[str, Shelf] = {}
@@ -134,6 +136,9 @@ class OtherShelves:
         # A value that is changed on its way would fill in something else.
         fit = [value for value in said.values[:MOST_VALUES] if value == cleaned(value) and len(value) <= LONGEST_VALUE]
         return Proposals(values=tuple(fit), total=said.total, more=bool(said.has_more))
+
+    async def watch(self, whose: Whose, server: str, own: str) -> Watched:
+        return await self.watches.begin(whose, server, own)
 
     async def _asked(self, errand: Errand, send: Request[T]) -> T:
         config = self._reach.configs.get(errand.server)

@@ -71,7 +71,7 @@ class Reading:
 
     def requests(self, arguments: ReadArguments, context: SessionContext) -> tuple[Request, ...]:
         """One: the resource."""
-        return (_request(self._server, RESOURCES, arguments.uri, {}, f"a resource of the MCP server `{self._server}`"),)
+        return (reading_request(self._server, arguments.uri),)
 
     async def run(self, arguments: ReadArguments, context: SessionContext) -> ToolResult:
         """Have its server give it."""
@@ -158,6 +158,11 @@ def _spec(server: str, kind: str, arguments: type[BaseModel], *, by_ownership: b
         by_ownership=by_ownership,
         server=server,
     )
+
+
+def reading_request(server: str, own: str) -> Request:
+    """What reading a resource needs. `own`: the server's URI."""
+    return _request(server, RESOURCES, own, {}, f"a resource of the MCP server `{server}`")
 
 
 def _request(server: str, kind: str, value: str, arguments: Mapping[str, Any], note: str) -> Request:
