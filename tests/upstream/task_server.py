@@ -127,6 +127,8 @@ class TaskServer:
     jobs: list[Job] = field(default_factory=list[Job])
     methods: list[str] = field(default_factory=list[str])
     """Every request."""
+    tokens: list[Any] = field(default_factory=list[Any])
+    """Of progress, one a call."""
     connections: int = 0
     odd: Callable[[str, Said], Said] = lambda _, said: said
     """Changes what it answers to a method."""
@@ -245,6 +247,7 @@ class TaskServer:
         wanted = "task" in params if self.era == "2025-11-25" else _declared(params)
         if not wanted:
             return text("done at once")
+        self.tokens.append(params.get("_meta", {}).get("progressToken"))
         job = Job(id=f"task-{len(self.jobs)}", arguments=params.get("arguments") or {})
         self.jobs.append(job)
         assert self._group is not None
