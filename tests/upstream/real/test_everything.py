@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import anyio
 from mcp.client.client import Client
 from mcp_types import ImageContent, TextContent, TextResourceContents
 
 from mcp_server.protocol.timing import Timing
 from tests.behaviour.stories import bounded, calls, errand, says
 from tests.behaviour.world import connect, make_world, text_of
-from tests.protocol.connect import ERAS, Cell, client_of
+from tests.protocol.connect import ERAS, Cell, Person, accepts, client_of
 from tests.upstream.real.installed import needs_servers, of_npm
 
 pytestmark = needs_servers
@@ -39,6 +40,12 @@ async def reads(client: Client) -> None:
     assert "What's weather in Paris?" in asked.content.text
 
 
+async def researches(client: Client, reports: list[str]) -> None:
+    """Its one tool that is nothing but a task, which asks what is meant when it is halfway."""
+    found = await bounded(client.call_tool("everything__simulate-research-query", {"topic": "python", "ambiguous": True}))
+    reports.append(text_of(found).splitlines()[0])
+
+
 async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_far_as_it_may(tmp_path: Path) -> None:
     script = {
         "general": [
@@ -48,13 +55,18 @@ async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_f
     }
     world = make_world(tmp_path, script=script, settings={"mcpServers": {"everything": of_npm("server-everything", "stdio")}, **RULES})
     steps: list[float] = []
+    reports: list[str] = []
+    person = Person(accepts(interpretation="snake"))
 
     async def heard(progress: float, total: float | None, message: str | None) -> None:
         steps.append(progress)
 
-    async with connect(world, Cell(transport="memory", era=ERAS[0]), timing=Timing(progress_every=0.02)) as connected:
+    timing = Timing(progress_every=0.02, reflex=0.0)
+    async with connect(world, Cell(transport="memory", era=ERAS[0]), person=person, timing=timing) as connected:
         assert connected.parts is not None
-        async with client_of(connected.parts.server, ERAS[1], None) as newer:
+        async with client_of(connected.parts.server, ERAS[1], person) as newer, anyio.create_task_group() as group:
+            for client in (connected.client, newer):
+                group.start_soon(researches, client, reports)
             for client in (connected.client, newer):
                 listed = {tool.name: tool for tool in (await bounded(client.list_tools())).tools}
                 assert {"everything__echo", "everything__get-sum", "everything__get-tiny-image"} <= set(listed)
@@ -83,6 +95,8 @@ async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_f
                 assert steps
 
         story = text_of(await bounded(connected.call("task", **errand("general"), tools=["everything__echo", "everything__get-env"])))
+    assert reports == ["# Research Report: python (snake)"] * 2
+    assert ["multiple interpretations" in form.message for form in person.forms] == [True, True]
     said, left_out, banned_too = story.split("|")
     assert "From the MCP server `everything`" in said
     assert "Echo: hi" in said
