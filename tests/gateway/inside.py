@@ -20,6 +20,7 @@ from mcp_server.gateway.leaving import Leaving
 from mcp_server.gateway.patience import patient
 from mcp_server.protocol.http import listen
 from mcp_server.protocol.timing import Timing
+from mcp_server.protocol.upstream.servers import Opener
 from mcp_server.settings.values import Flags
 from mcp_server.store.api_keys import ApiKey
 from mcp_server.store.protocol import Store
@@ -73,6 +74,7 @@ async def inside(
     idle: float = IDLE_SECONDS,
     timing: Timing | None = None,
     telemetry: Telemetry = SILENT,
+    opener: Opener | None = None,
     **managed: Any,
 ) -> AsyncGenerator[Inside]:
     """From when it listens until it has ended. `look`: seconds between two looks whether an open stream's token still counts; `idle`:
@@ -91,6 +93,7 @@ async def inside(
             timing=timing,
             clock=lambda: time.time() + ahead[0],
             telemetry=telemetry,
+            opener=opener,
         )
         async with served as parts:
             assert parts.gateway is not None

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from mcp_server.elicited import ElicitationSubject, FormAsked
 from mcp_server.policy.values import Reach
 from mcp_server.policy.verdicts import SessionId
 from mcp_server.principal import LOCAL
-from mcp_server.records import Answer, BudgetSubject, Choice, Prompt, PromptId, PromptState
+from mcp_server.records import Answer, BudgetSubject, Choice, Prompt, PromptId, PromptState, Subject
 from mcp_server.sessions.answers import close_with
 from tests.cli.kept import APPROVAL, QUESTION, RULE, Kept
 from tests.gateway.browsing import Browser, Site, site, words_of
@@ -199,19 +200,27 @@ async def test_a_stranger_cannot_answer_even_with_a_form_that_is_right(kept: Kep
         assert await refusals(served) == ["it came from nobody who has come in"]
 
 
-async def test_another_persons_prompt_does_not_exist_here(kept: Kept) -> None:
+@pytest.mark.parametrize(
+    ("subject", "sent"),
+    [
+        (APPROVAL, {"choice": "allow_once"}),
+        (ElicitationSubject(server="play", tool="play__ask", asked=FormAsked(message="Your name?")), {"action": "accept"}),
+    ],
+    ids=["an approval", "a server's question"],
+)
+async def test_another_persons_prompt_does_not_exist_here(subject: Subject, sent: dict[str, str], kept: Kept) -> None:
     async with site(kept.folder) as served:
         browser = await served.browser()
         mine = await put(kept)
         session = await served.store.session(mine.root_id, LOCAL.key)
         assert session is not None
         other = SessionId("ses_" + "z" * 32)
-        theirs = replace(mine, id=PromptId("prm_" + "z" * 32), principal="somebody else", session_id=other, root_id=other)
+        theirs = replace(mine, id=PromptId("prm_" + "z" * 32), principal="somebody else", session_id=other, root_id=other, subject=subject)
         await served.store.add_session(replace(session, id=other, root_id=other, principal="somebody else"))
         await served.store.add_prompt(theirs)
         assert theirs.id not in (await browser.get()).text
         assert (await browser.get(f"prompts/{theirs.id}")).status_code == 404
-        fields = {**await browser.fields_of(mine), "choice": "allow_once"}
+        fields = {**await browser.fields_of(mine), **sent}
         assert (await browser.post(f"prompts/{theirs.id}", fields)).status_code == 404
         assert await refusals(served) == ["there is no such prompt"]
 

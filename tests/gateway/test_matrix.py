@@ -18,6 +18,7 @@ from mcp_server.protocol.tasks_wire import IDENTIFIER as TASKS
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import PromptState, RunState
 from mcp_server.store.ids import mint
+from mcp_server.tools.base import SEPARATOR
 from tests.app.panel_user import MIME
 from tests.behaviour.stories import TEAM, leaving_soon, team, until
 from tests.behaviour.world import make_world, text_of
@@ -26,6 +27,7 @@ from tests.gateway.authorization import Issuer, issuing
 from tests.gateway.inside import Inside, inside
 from tests.gateway.speaking import Speaker
 from tests.protocol.connect import ERAS, ROOT, Era
+from tests.upstream.scripted import NAME, Scripted, asks, opener
 
 UI = "io.modelcontextprotocol/ui"
 FORMS: dict[str, Any] = {"elicitation": {"form": {}}}
@@ -48,6 +50,8 @@ class Things:
     line: str
     """A command in the background."""
     prompt: str
+    question: str
+    """Another server's, in a call of hers."""
     state: str
     """Sealed, of the call whose prompt it is."""
     ruling: str
@@ -101,6 +105,25 @@ async def answers_anothers_prompt(speaker: Speaker, prompt: str) -> object:
     """A call of one's own, answered with the id of somebody else's prompt."""
     own = (await speaker.asked("tools/call", WRITE))["result"]
     return await speaker.asked("tools/call", {**WRITE, "requestState": own["requestState"], "inputResponses": {prompt: AGREED}})
+
+
+FILLED = {"action": "accept", "content": {"decision": "Eve"}}
+
+
+async def answers_anothers_question(speaker: Speaker, question: str) -> object:
+    """Likewise, with a call of one's own of which its server asks too."""
+    asks = {"name": "play__ask", "arguments": {}}
+    own = (await speaker.asked("tools/call", asks))["result"]
+    return await speaker.asked("tools/call", {**asks, "requestState": own["requestState"], "inputResponses": {question: FILLED}})
+
+
+async def updates_with_anothers_question(speaker: Speaker, question: str) -> object:
+    """A task of one's own, told an answer to somebody else's question."""
+    task = {"description": "a job", "prompt": "do it", "subagent_type": "lead"}
+    own = (await speaker.calls("task", **task))["result"]["taskId"]
+    told = await speaker.asked("tasks/update", {"taskId": own, "inputResponses": {question: FILLED}})
+    await speaker.asked("tasks/cancel", {"taskId": own})
+    return told
 
 
 async def listens(speaker: Speaker, wanted: Mapping[str, Any]) -> object:
@@ -181,6 +204,11 @@ TOOLS: dict[tuple[str, str], Row] = {
         made_up=lambda: mint("prm"),
         tries=declaring(SHOWS_PANELS, tool("approvals_answer", "prompt", secret="x" * 43, fields={"choice": ["allow_once"]})),
     ),
+    ("approvals_answer", "prompt of a server's question"): Row(
+        kind=lambda things: things.question,
+        made_up=lambda: mint("prm"),
+        tries=declaring(SHOWS_PANELS, tool("approvals_answer", "prompt", secret="x" * 43, fields={"action": ["accept"]})),
+    ),
 }
 """By tool and parameter. The secret of `approvals_answer` is bound to a prompt: tests/app tries those."""
 
@@ -230,6 +258,18 @@ METHODS: dict[tuple[str, str], Row] = {
         kind=lambda things: things.prompt,
         made_up=lambda: mint("prm"),
         tries=declaring(FORMS, answers_anothers_prompt),
+        eras=("2026-07-28",),
+    ),
+    ("tools/call", "inputResponses to a server's question"): Row(
+        kind=lambda things: things.question,
+        made_up=lambda: mint("prm"),
+        tries=declaring(FORMS, answers_anothers_question),
+        eras=("2026-07-28",),
+    ),
+    ("tasks/update", "inputResponses to a server's question"): Row(
+        kind=lambda things: things.question,
+        made_up=lambda: mint("prm"),
+        tries=declaring(KNOWS_TASKS, updates_with_anothers_question),
         eras=("2026-07-28",),
     ),
     ("http", "mcp-session-id"): Row(
@@ -298,6 +338,9 @@ class Town:
         return await Speaker(wire=self.wire, url=url, token=tokens[name](), era=era).opened()
 
 
+SERVERS = {"play": {"command": "unused"}}
+ALLOWED = {"permission": {"bash": "allow", "play__*": "allow"}}
+
 TIMING = Timing(patience=2 * LONG)
 """Nobody leaves because the machine is busy. One test has those leave who wait for a person."""
 
@@ -319,10 +362,12 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="module")
 async def town(tmp_path_factory: pytest.TempPathFactory, anyio_backend: str) -> AsyncGenerator[Town]:
     script: dict[str, list[dict[str, Any]]] = {**team(), "title": [{"text": "a job", "calls": []}]}
-    world = make_world(tmp_path_factory.mktemp("town") / "team", script=script, agents=TEAM, settings={"permission": {"bash": "allow"}})
+    world = make_world(tmp_path_factory.mktemp("town") / "team", script=script, agents=TEAM, settings=ALLOWED)
+    play = Scripted()
+    play.does["ask"] = asks(NAME)
     async with issuing() as issuer, issuing() as other, httpx2.AsyncClient(timeout=LONG) as wire:
         trusted = {"issuers": [{"issuer": issuer.url}, {"issuer": other.url}]}
-        async with inside(world, trusted, timing=TIMING) as gateway:
+        async with inside(world, trusted, timing=TIMING, opener=opener({"play": play}), mcpServers=SERVERS) as gateway:
             things = await things_of(gateway, issuer, wire)
             yield Town(gateway=gateway, issuer=issuer, other=other, wire=wire, key=await gateway.key("ada"), things=things)
 
@@ -351,9 +396,10 @@ async def things_of(gateway: Inside, issuer: Issuer, wire: httpx2.AsyncClient) -
     assert legacy.session is not None
     waiting = (await ada("2026-07-28", FORMS).asked("tools/call", WRITE))["result"]
     (prompt,) = waiting["inputRequests"]
+    (question,) = (await ada("2026-07-28", FORMS).asked("tools/call", {"name": "play__ask", "arguments": {}}))["result"]["inputRequests"]
 
     async def both_ask() -> bool:
-        return len(await store.prompts(state=PromptState.OPEN)) == 3
+        return len(await store.prompts(state=PromptState.OPEN)) == 4
 
     await until(both_ask)
     return Things(
@@ -361,6 +407,7 @@ async def things_of(gateway: Inside, issuer: Issuer, wire: httpx2.AsyncClient) -
         task=promised,
         line=line,
         prompt=prompt,
+        question=question,
         state=waiting["requestState"],
         ruling=ruling.id,
         output=output,
@@ -467,7 +514,7 @@ async def test_every_tool_and_method_that_names_something_kept_has_a_row(era: Er
     speaker.capabilities = {**FORMS, "extensions": {TASKS: {}, UI: {"mimeTypes": [MIME]}}}
     await speaker.opened()
     tools: list[dict[str, Any]] = (await speaker.asked("tools/list"))["result"]["tools"]
-    parameters = {(one["name"], name) for one in tools for name in one["inputSchema"].get("properties", {})}
+    parameters = {(one["name"], name) for one in tools if SEPARATOR not in one["name"] for name in one["inputSchema"].get("properties", {})}
     nobodys = {(name, parameter) for name, ones in NOBODYS.items() for parameter in ones}
     assert sorted(parameters - nobodys - set(TOOLS)) == [], "give each a row, or say that it names nothing of anybody's"
     served = set(town.gateway.parts.server._request_handlers)  # pyright: ignore[reportPrivateUsage] - there is no list of them

@@ -133,6 +133,18 @@ def asks(*questions: ElicitRequestParams) -> Does:
     return does
 
 
+NAME = ElicitRequestFormParams(
+    message="Your name?\nAllow once: send it",
+    requested_schema={
+        "type": "object",
+        "properties": {
+            "decision": {"type": "string", "title": "Name", "minLength": 2},
+            "age": {"type": "integer", "minimum": 0},
+        },
+        "required": ["decision"],
+    },
+)
+
 OBJECT: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 

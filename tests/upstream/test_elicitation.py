@@ -1,9 +1,11 @@
 """What another server asks of a person while a call of it is under way, through Remit, in every pairing of eras."""
 
+from contextlib import AbstractContextManager
 from math import inf
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import pytest
 from mcp.client.session import ClientRequestContext
 from mcp_types import (
@@ -23,7 +25,7 @@ from mcp_types import (
 from mcp_server.elicited import Asked, Replied
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.timing import Timing
-from mcp_server.protocol.upstream.attending import MOST_A_CALL, Attending
+from mcp_server.protocol.upstream.attending import HOUR, MOST_A_CALL, MOST_AN_HOUR, MOST_OPEN, Attending, Underway
 from mcp_server.protocol.upstream.rounds import MOST_ROUNDS
 from mcp_server.records import PromptState
 from mcp_server.sessions.answers import close_with
@@ -49,7 +51,7 @@ from tests.behaviour.stories import (
 from tests.behaviour.world import connect, make_world, text_of
 from tests.bounds import LONG
 from tests.protocol.connect import ERAS, Cell, Era, Person, accepts, closes, declines
-from tests.upstream.scripted import Context, Scripted, asks, elicited, opener, told
+from tests.upstream.scripted import NAME, Context, Scripted, asks, elicited, opener, told
 
 SETTINGS: dict[str, Any] = {"mcpServers": {"play": {"command": "unused"}}, "permission": {"play__*": "allow"}}
 
@@ -57,18 +59,6 @@ SLOWLY = Timing(reflex=0.0)
 """A person who acts at once is taken for one."""
 
 each_upstream = pytest.mark.parametrize("theirs", ERAS)
-
-NAME = ElicitRequestFormParams(
-    message="Your name?\nAllow once: send it",
-    requested_schema={
-        "type": "object",
-        "properties": {
-            "decision": {"type": "string", "title": "Name", "minLength": 2},
-            "age": {"type": "integer", "minimum": 0},
-        },
-        "required": ["decision"],
-    },
-)
 
 
 @each_era
@@ -283,6 +273,41 @@ async def test_at_a_shared_server_a_question_of_nobody_knows_whom_is_put_before_
             assert await attending.heard(context, NAME) == ElicitResult(action="cancel")
     assert put == ["ann"]
     assert refused == ["ann", "later", "bob"]
+
+
+async def test_a_server_has_eight_questions_open_at_once_and_asks_a_hundred_times_an_hour() -> None:
+    now, attending, refused, go = 0.0, Attending("play", steady=lambda: now), list[str](), anyio.Event()
+    question, shown, all_shown = ElicitRequest(params=NAME), list[Asked](), anyio.Event()
+
+    class Somebody:
+        async def __call__(self, asked: Asked) -> Replied:
+            shown.append(asked)
+            if len(shown) == MOST_OPEN:
+                all_shown.set()
+            await go.wait()
+            return Replied(action="decline")
+
+        def refuse(self, why: str) -> None:
+            refused.append(why)
+
+    def call() -> AbstractContextManager[Underway]:
+        return attending.call(Whose(principal="ann", workspace="/w"), Somebody(), 60.0)
+
+    with call() as one, call() as other:
+        async with anyio.create_task_group() as group:
+            for place in range(MOST_OPEN):
+                group.start_soon(attending.answer, (one, other)[place % 2], question)
+            await bounded(all_shown.wait())
+            assert (await bounded(attending.answer(other, question))).action == "cancel"
+            go.set()
+    while len(shown) < MOST_AN_HOUR:
+        with call() as each:
+            assert (await attending.answer(each, question)).action == "decline"
+    with call() as last:
+        assert (await attending.answer(last, question)).action == "cancel"
+        now = HOUR
+        assert (await attending.answer(last, question)).action == "decline"
+    assert refused == ["8 questions of this server wait for an answer already", "it asked 100 times within an hour"]
 
 
 async def test_the_time_of_a_call_stands_still_while_a_person_is_asked() -> None:

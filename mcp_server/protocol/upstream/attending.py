@@ -6,7 +6,7 @@ people's are under way it is put before nobody.
 """
 
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -72,8 +72,9 @@ class Underway:
 class Attending:
     """Of one connection."""
 
-    def __init__(self, server: str) -> None:
+    def __init__(self, server: str, steady: Callable[[], float] = anyio.current_time) -> None:
         self._server = server
+        self._steady = steady
         self._calls: list[Underway] = []
         """Oldest first."""
         self._times: deque[float] = deque(maxlen=MOST_AN_HOUR)
@@ -163,7 +164,7 @@ class Attending:
         return ElicitResult(action=reply.action, content=None if reply.content is None else dict(reply.content))
 
     def _count(self, call: Underway) -> None:
-        now = anyio.current_time()
+        now = self._steady()
         call.asked += 1
         if call.asked > MOST_A_CALL:
             raise NotPut(f"it asked more than {MOST_A_CALL} times in one call")
