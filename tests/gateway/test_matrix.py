@@ -112,7 +112,7 @@ FILLED = {"action": "accept", "content": {"decision": "Eve"}}
 
 async def answers_anothers_question(speaker: Speaker, question: str) -> object:
     """Likewise, with a call of one's own of which its server asks too."""
-    asks = {"name": "play__ask", "arguments": {}}
+    asks: dict[str, Any] = {"name": "play__ask", "arguments": {}}
     own = (await speaker.asked("tools/call", asks))["result"]
     return await speaker.asked("tools/call", {**asks, "requestState": own["requestState"], "inputResponses": {question: FILLED}})
 
