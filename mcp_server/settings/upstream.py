@@ -147,7 +147,11 @@ class Upstream(Block):
         "`${file:PATH}` for what a file holds that nobody else may read.",
         example={"GITHUB_TOKEN": "${file:~/.secrets/github}"},
     )
-    cwd: Plain | None = key(None, "The folder it starts in; absent: the workspace.", example="~/work")
+    cwd: Plain | None = key(
+        None,
+        "The folder it starts in; absent: an empty one of Remit's own, or the workspace where `sandbox` holds it.",
+        example="~/work",
+    )
     url: Annotated[str, AfterValidator(_url)] | None = key(
         None, "Its address: https, or http on this machine itself.", example="https://mcp.example.org/mcp"
     )

@@ -6,9 +6,12 @@ from typing import Any
 
 import anyio
 import pytest
+from structlog.testing import capture_logs
 
 from mcp_server.protocol.upstream import streams
 from mcp_server.protocol.upstream.servers import Servers
+from mcp_server.protocol.upstream.starting import folder_mark
+from mcp_server.tools.whose import Whose
 from tests.behaviour.stories import NEAR, bounded, until
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
 from tests.protocol.connect import client_of
@@ -56,9 +59,8 @@ async def test_a_server_gets_what_settings_name_and_nothing_else_of_the_environm
     key = tmp_path / "key"
     key.write_text("from-the-file\n")
     key.chmod(0o600)
-    world = world_of(
-        tmp_path, env={"A": "Bearer ${SOME_TOKEN}", "B": f"${{file:{key}}}", "C": "${NONE:-plain}", "D": "${workspaceFolder}/x"}
-    )
+    env = {"A": "Bearer ${SOME_TOKEN}", "B": f"${{file:{key}}}", "C": "${NONE:-plain}", "D": "${workspaceFolder}/x"}
+    world = world_of(tmp_path / "${OTHER_TOKEN}", env=env)
     async with connect(world, NEAR) as connected:
         result = await bounded(connected.call("bare__environment"))
     told: dict[str, Any] = result.structured_content or {}
@@ -70,7 +72,7 @@ async def test_a_server_gets_what_settings_name_and_nothing_else_of_the_environm
         "D": f"{world.workspace.resolve()}/x",
     }
     assert "OTHER_TOKEN" not in given
-    assert told["cwd"] == str(world.workspace.resolve())
+    assert told["cwd"] == str((world.places.cache / "servers").resolve()), "what lies in a workspace is not run as a server"
 
 
 async def test_what_is_not_set_or_not_there_is_said_and_takes_nobody_elses_tools(tmp_path: Path) -> None:
@@ -154,11 +156,14 @@ async def test_a_call_that_is_given_up_holds_nobody(tmp_path: Path) -> None:
 async def test_a_flood_is_bounded_and_a_line_that_is_no_message_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "LONGEST_LINE", 500_000)
     world = world_of(tmp_path)
+    monkeypatch.setattr(streams, "MOST_TOLD", 2)
     async with connect(world, NEAR) as connected:
-        babbled = await bounded(connected.call("bare__babble"))
+        with capture_logs() as logged:
+            babbled, *_ = [await bounded(connected.call("bare__babble")) for _ in range(4)]
         much = await bounded(connected.call("bare__flood", bytes=200_000))
         flood = await bounded(connected.call("bare__flood", bytes=900_000))
     assert text_of(babbled) == "babbled"
+    assert [line["last_told_of"] for line in logged if line["event"] == "a server wrote a line that is no message"] == [False, True]
     assert len(text_of(much)) < 60_000
     assert "it sent a message of more than 500,000 bytes" in text_of(flood)
 
@@ -219,3 +224,13 @@ async def test_a_held_server_writes_where_its_settings_say_and_nowhere_else(tmp_
         pytest.skip("there is no sandbox on this machine")
     assert told == {"free": "written", "kept": "Read-only file system"}
     assert (world.workspace / "free/b").read_text() == "x"
+
+
+def test_a_held_server_shares_its_temporary_folder_with_no_other_persons_nor_trees() -> None:
+    people = [
+        Whose(principal=principal, workspace=workspace, root=root)
+        for principal in ("ada", "bob")
+        for workspace in ("/here", "/there")
+        for root in ("", "ses_one")
+    ]
+    assert len({folder_mark(whose) for whose in people}) == len(people)

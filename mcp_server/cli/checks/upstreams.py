@@ -1,7 +1,9 @@
 """`remit gateway check` on the other MCP servers: whether each can be given what settings want it given. Starts none, asks none."""
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 
 from mcp_server.cli.finding import Finding
 from mcp_server.errors import ToolFailure
@@ -34,7 +36,7 @@ def _tried(config: Upstream, environment: Mapping[str, str], workspace: str) -> 
 
 
 def _program(config: Upstream, command: str, environment: Mapping[str, str], workspace: str) -> str:
-    return program_at(placed(command, workspace), folder_of(config, workspace), environment)
+    return program_at(placed(command, workspace), folder_of(config, workspace, Path(os.sep)), environment)
 
 
 def _failure(act: Callable[[], str]) -> str:

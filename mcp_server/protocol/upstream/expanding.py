@@ -15,7 +15,7 @@ _LOGIN = re.compile(r"://[^/\s:@]*:([^/\s]+)@")
 """A password in an address, which servers tell of without the rest."""
 _SCHEMES = ("bearer", "basic", "token")
 """Words before a secret that are none."""
-_WORKSPACE = "${workspaceFolder}"
+WORKSPACE = "workspaceFolder"
 
 LARGEST_FILE = 64 * 1024
 """Bytes of a file that holds a secret; the longest key there is takes a tenth."""
@@ -40,16 +40,19 @@ def expanded(text: str, environment: Mapping[str, str], workspace: str) -> str:
         if found.groupdict()["file"] is not None:
             return held_in(found["file"])
         name, otherwise = found["name"], found.groupdict()["otherwise"]
+        if name == WORKSPACE:
+            return workspace
         if name not in environment and otherwise is None:
             raise NotSet(f"the environment variable {name} is not set")
         return environment.get(name, otherwise or "")
 
-    return _NAMED.sub(named, text.replace(_WORKSPACE, workspace))
+    # In one pass: whoever names a folder must not name a secret by it.
+    return _NAMED.sub(named, text)
 
 
 def placed(text: str, workspace: str) -> str:
     """A folder or an argument: only the workspace is put in, as what stands there everybody on this machine can see."""
-    return text.replace(_WORKSPACE, workspace)
+    return text.replace(f"${{{WORKSPACE}}}", workspace)
 
 
 def to_hide(values: Mapping[str, str], environment: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """How a server of its own process is started: its program, environment and folder, and what holds it."""
 
+import hashlib
+import json
 import os
 import shutil
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -19,11 +21,15 @@ from mcp_server.sandbox.direct import Direct
 from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sandbox.profile import Limits, Profile
 from mcp_server.sandbox.serving import serving
+from mcp_server.settings.places import private_folder
 from mcp_server.settings.upstream import Upstream, UpstreamSandbox
 from mcp_server.tools.foreign import Whose
 
 FREE = Direct(unlimited=True)
 """What a server runs in whose settings hold it in nothing: like any program of this user's."""
+
+OWN = "servers"
+"""The folder that a server starts in for which settings name none, below the one for temporary things."""
 
 LONG = Limits(cpu_seconds=7 * 24 * 3600)
 """A server lives for hours, and is ended by its lifetime."""
@@ -55,7 +61,7 @@ class Starting:
             CannotStart: It cannot be run as settings say.
             NotSet: What it must be given is not there.
         """
-        command, cwd = config.command or "", folder_of(config, whose.workspace)
+        command, cwd = config.command or "", folder_of(config, whose.workspace, private_folder(self.temporary / OWN))
         variables = {key: expanded(text, self.environment, whose.workspace) for key, text in config.env.items()}
         environment = {**self.harmless, **variables}
         program = program_at(placed(command, whose.workspace), cwd, environment)
@@ -72,15 +78,26 @@ class Starting:
             if wish is not None:
                 raise CannotStart("it is to run in a sandbox, and there is none here")
             return FREE, Profile(workspace=whose.workspace, visible=(), temporary=str(self.temporary), environment=environment)
-        drawn = self.enclosing.enclosure(_allowed(wish, whose), whose.workspace, f"upstream-{name}-{whose.root or 'any'}")
+        drawn = self.enclosing.enclosure(_allowed(wish, whose), whose.workspace, f"upstream-{name}-{folder_mark(whose)}")
         if drawn.chosen or not drawn.holds:
             why = "; ".join(("settings say that none is to be used",) if drawn.chosen else (*drawn.missing, *drawn.profile.unheld))
             raise CannotStart(f"it is to run in a sandbox, and none can hold it: {why}")
         return drawn.backend, replace(drawn.profile, environment={**drawn.profile.environment, **environment}, limits=LONG)
 
 
-def folder_of(config: Upstream, workspace: str) -> str:
-    """Where it starts. Raises `CannotStart` where there is no such folder."""
+def folder_of(config: Upstream, workspace: str, own: Path) -> str:
+    """Where it starts. Raises `CannotStart` where there is no such folder.
+
+    A workspace may hold what launchers run in place of the program that settings name (`node_modules`, a module, a registry's address), and
+    whoever may write there would run what they like, held in nothing. So a server that is not held starts there only where settings say so.
+
+    Args:
+        config: Its settings.
+        workspace: Absolute.
+        own: A folder of Remit's own.
+    """
+    if config.cwd is None and config.sandbox is None:
+        return str(own)
     folder = os.path.realpath(os.path.expanduser(placed(config.cwd or workspace, workspace)))
     if not os.path.isdir(folder):
         raise CannotStart(f"the folder {folder} does not exist")
@@ -96,8 +113,14 @@ def program_at(command: str, cwd: str, environment: Mapping[str, str]) -> str:
     named = os.path.expanduser(command)
     found = shutil.which(os.path.join(cwd, named) if os.path.dirname(named) else named, path=environment.get("PATH"))
     if found is None:
-        raise CannotStart(f"the program `{command}` is not found")
+        where = f" from {cwd}, the folder that it starts in (`cwd`)" if os.path.dirname(named) and not os.path.isabs(named) else ""
+        raise CannotStart(f"the program `{command}` is not found{where}")
     return os.path.abspath(found)
+
+
+def folder_mark(whose: Whose) -> str:
+    """Tells a server's temporary folder from that of the same one for somebody else."""
+    return hashlib.sha256(json.dumps([whose.principal, whose.workspace, whose.root]).encode()).hexdigest()[:16]
 
 
 def _allowed(wish: UpstreamSandbox, whose: Whose) -> Authority:

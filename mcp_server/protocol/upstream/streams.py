@@ -25,6 +25,9 @@ CHUNK = 64 * 1024
 WORDS_SECONDS = 0.5
 """How long the rest of standard error is waited for once a program says nothing more: what it started may hold it open."""
 
+MOST_TOLD = 10
+"""Lines that are no messages, of which the log is told a connection: a server that prints what it does there writes thousands."""
+
 LAST_WORDS = 2048
 """Bytes of standard error that are remembered: what a program says as it gives up stands at its end."""
 
@@ -72,8 +75,14 @@ async def _reading(
 ) -> None:
     async with inward:
         try:
+            strange = 0
             async for line in _lines(says):
-                await inward.send(_message(line))
+                message = _message(line)
+                strange += isinstance(message, Exception)
+                if isinstance(message, Exception) and strange <= MOST_TOLD:
+                    # Not what it was: that may be anything.
+                    log.warning("a server wrote a line that is no message", bytes=len(line), last_told_of=strange == MOST_TOLD)
+                await inward.send(message)
         except _TooLong:
             on_end(f"it sent a message of more than {LONGEST_LINE:,} bytes")
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -144,6 +153,4 @@ def _message(line: bytes) -> SessionMessage | Exception:
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValidationError:
-        # Not what it was: that may be anything.
-        log.warning("a server wrote a line that is no message", bytes=len(line))
         return ValueError("a line that is no message of the protocol")
