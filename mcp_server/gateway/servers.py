@@ -73,8 +73,8 @@ class ServersPage:
                 await self.signs.leave(principal, server)
                 return RedirectResponse(f"/{self.entrance.door}/servers", 303)
             page = await self.signs.begin(principal, server, f"{self.origin}/{self.entrance.door}/servers/back")
-        except NotGiven as error:
-            return await self._page(visit, note=f"The sign-in could not be begun: {error}.", status=502)
+        except (NotGiven, ConfigError) as error:
+            return await self._page(visit, note=f"The sign-in could not be begun or ended: {error}.", status=502)
         return self._leading(visit, server, page)
 
     async def _back(self, request: Request, visit: Visit) -> Response:
@@ -93,11 +93,11 @@ class ServersPage:
         return self.entrance.frame(visit).page("Sign in to a server", ROOM[0], el("h1", None, "Sign in to a server"), words, link)
 
     async def _page(self, visit: Visit, *, note: str = "", status: int = 200) -> Response:
-        standing, mine = await self.signs.standing(visit.principal.key), await self.whose(visit)
+        mine = await self.whose(visit)
         try:
-            servers = self.servers()
+            servers, standing = self.servers(), await self.signs.standing(visit.principal.key)
         except ConfigError as error:
-            servers, note = dict[str, Upstream](), str(error)
+            servers, standing, note, status = dict[str, Upstream](), dict[str, bool](), str(error), 500
         found = [await seen(mine.store, mine.keys, name, config) for name, config in servers.items()]
         body: list[Child] = [
             el("h1", None, ROOM[1]),

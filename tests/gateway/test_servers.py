@@ -1,6 +1,6 @@
 """Servers behind a gateway that know each person by a token of their own."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import anyio
 import httpx2
 import pytest
 
+from mcp_server.errors import ConfigError, Fault
 from mcp_server.protocol.sign_in.flow import As
 from mcp_server.protocol.upstream.guarded import guarded_way
 from mcp_server.protocol.upstream.notes import Noted, Use, origin_of
@@ -85,11 +86,11 @@ async def test_a_callers_token_is_exchanged_at_the_issuer_and_goes_to_no_server(
 
 
 @asynccontextmanager
-async def console(folder: Path) -> AsyncGenerator[tuple[Team, Guarded]]:
+async def console(folder: Path, keys: Callable[[], Sequence[bytes]] = lambda: (bytes(32),)) -> AsyncGenerator[tuple[Team, Guarded]]:
     async with guarded() as server, anyio.create_task_group() as group:
 
         def signs(store: Store) -> SignIns:
-            personal = Personal(Vault(store, lambda: (bytes(32),), lambda: 5.0), As, guarded_way(Wires(), server.url))
+            personal = Personal(Vault(store, keys, lambda: 5.0), As, guarded_way(Wires(), server.url))
             made = SignIns(lambda: {"notes": (server.url, personal)})
             group.start_soon(made.run)
             return made
@@ -162,3 +163,21 @@ async def test_a_sign_in_that_somebody_else_began_is_not_ended_in_anothers_brows
         forged = await ada.post("servers/notes", {"key": "x", "do": "sign-in"})
         assert forged.status_code == 403
         assert server.issuer.grants == []
+
+
+async def test_a_key_file_that_cannot_be_used_is_told_of_on_the_page_and_by_its_buttons(tmp_path: Path) -> None:
+    spoilt = list[Fault]()
+
+    def keys() -> Sequence[bytes]:
+        if spoilt:
+            raise ConfigError(tuple(spoilt))
+        return (bytes(32),)
+
+    async with console(tmp_path, keys) as (team, _):
+        ada = await team.window_of("ada")
+        await ada.client.get((await led(ada, team)).back)
+        key = await ada.form_key()
+        spoilt.append(Fault(file="credentials.key", line=None, problem="others may read this key", remedy="run: chmod 600"))
+        assert "others may read this key" in words_of((await ada.get("servers")).text)
+        pressed = await ada.post("servers/notes", {"key": key, "do": "sign-out"})
+        assert "others may read this key" in words_of(pressed.text)

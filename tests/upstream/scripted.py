@@ -261,6 +261,8 @@ class ScriptedShelf:
     """Subscriptions to news of each, by URI."""
     untold: frozenset[str] = frozenset()
     """Those of which it tells no news, and says so with an error."""
+    lists: Callable[..., Awaitable[Any]] | None = None
+    """Lists its resources instead of what it would say. None: nothing does."""
     page: int = 1
     """How many stand on one page of a list."""
     asked: list[tuple[str, Any]] = field(default_factory=list[tuple[str, Any]])
@@ -269,7 +271,7 @@ class ScriptedShelf:
     def handlers(self) -> dict[str, Any]:
         """For the SDK's server."""
         return {
-            "on_list_resources": self._resources,
+            "on_list_resources": self.lists or self._resources,
             "on_list_resource_templates": self._templates,
             "on_read_resource": self._read,
             "on_list_prompts": self._prompts,

@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 import pytest
+from mcp.shared.exceptions import MCPError
 
 from tests.behaviour.stories import NEAR, bounded, calls, errand, says
 from tests.behaviour.world import connect, make_world, text_of
@@ -156,3 +157,15 @@ async def test_a_result_is_bounded_and_holds_nothing_that_steers(tmp_path: Path)
     assert result.startswith("\ufffd[2Jred\ufffdyyy")
     assert len(result) < 60_000
     assert "The whole is saved" in result
+
+
+@pytest.mark.parametrize("code", [-32000, -32001])
+async def test_an_error_of_the_servers_own_is_told_in_its_words_whatever_code_it_has(code: int, tmp_path: Path) -> None:
+    world, play = make_world(tmp_path, settings=ALLOWED), Scripted()
+
+    async def locked(*_: Any) -> Any:
+        raise MCPError(code, "the database is locked")
+
+    play.does["lock"] = locked
+    async with connect(world, NEAR, opener=opener({"play": play})) as connected:
+        assert text_of(await bounded(connected.call("play__lock"))) == "`play` answered with an error: the database is locked"

@@ -1,5 +1,6 @@
 """What another server asks of a person while a call of it is under way, through Remit, in every pairing of eras."""
 
+import json
 from contextlib import AbstractContextManager
 from math import inf
 from pathlib import Path
@@ -22,10 +23,12 @@ from mcp_types import (
     ListRootsRequest,
 )
 
-from mcp_server.elicited import Asked, Replied
+from mcp_server.elicited import Asked, ElicitationSubject, FormAsked, NumberField, Replied
 from mcp_server.principal import LOCAL
+from mcp_server.protocol.elicited_forms import schema_of
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.upstream.attending import HOUR, MOST_A_CALL, MOST_AN_HOUR, MOST_OPEN, Attending, Underway
+from mcp_server.protocol.upstream.elicitations import asked_in
 from mcp_server.protocol.upstream.rounds import MOST_ROUNDS
 from mcp_server.records import PromptState
 from mcp_server.sessions.answers import close_with
@@ -325,3 +328,14 @@ async def test_the_time_of_a_call_stands_still_while_a_person_is_asked() -> None
         await attending.answer(call, ElicitRequest(params=NAME))
         assert deadlines == [inf]
         assert call.scope.deadline < inf
+
+
+@pytest.mark.parametrize("said", ["1e400", "NaN", f"1{'0' * 400}", "0.5"])
+def test_a_default_that_is_no_number_of_its_field_is_left_out_and_the_form_can_be_shown(said: str) -> None:
+    """As a server writes it. Python reads all of them."""
+    schema = {"type": "object", "properties": {"age": {"type": "integer", "default": json.loads(said)}}}
+    asked = asked_in(ElicitRequestFormParams(message="Your age?", requested_schema=schema))
+    subject = ElicitationSubject(server="play", tool="play__ask", asked=asked)
+    assert schema_of(subject, titled=True)["properties"] == {"age": {"type": "integer"}}
+    assert isinstance(asked, FormAsked)
+    assert asked.fields == (NumberField(name="age", whole=True),)

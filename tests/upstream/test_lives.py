@@ -30,6 +30,8 @@ class At:
 
     servers: Servers
     play: Scripted
+    said: dict[str, Any]
+    """Its settings, beside its program."""
     tried: list[str] = field(default_factory=list[str])
     """For which workspace it was tried to reach it, each time."""
     now: float = 0.0
@@ -71,7 +73,7 @@ async def at(folder: Path, **said: Any) -> AsyncGenerator[At]:
         clock=lambda: made.now,
         steady=lambda: made.now,
     )
-    made = At(servers=servers, play=play)
+    made = At(servers=servers, play=play, said=said)
     try:
         async with servers.open():
             yield made
@@ -108,6 +110,39 @@ async def test_a_connection_that_has_lived_its_time_is_made_anew_but_never_under
             return await made.call() == "said hi" and made.play.entered == 2
 
         await until(anew)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+async def test_settings_that_change_under_a_call_take_nothing_from_it_and_hold_for_the_next(shared: bool, tmp_path: Path) -> None:
+    async with at(tmp_path, shareable=shared) as made:
+        begun, go = anyio.Event(), anyio.Event()
+
+        async def waits(*_: Any) -> Any:
+            begun.set()
+            await go.wait()
+            return told("it was let end")
+
+        made.play.does["wait"] = waits
+        answers: list[str] = []
+
+        async def call() -> None:
+            answers.append(await made.call("wait"))
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(call)
+            await bounded(begun.wait())
+            made.said["call_seconds"] = 10
+            assert await made.call() == "said hi"
+            made.servers.look()
+            assert [old.usable for old in made.servers.replaced] == [True]
+            go.set()
+        assert (answers, made.play.entered) == (["it was let end"], 2)
+        made.servers.look()
+
+        async def ended() -> bool:
+            return made.servers.replaced == ()
+
+        await until(ended)
 
 
 async def test_a_server_that_cannot_be_reached_is_left_alone_for_longer_each_time_up_to_a_minute(tmp_path: Path) -> None:

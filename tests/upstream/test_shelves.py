@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -261,3 +262,21 @@ async def test_what_was_offered_before_is_offered_again_while_its_server_cannot_
         assert (await bounded(connected.client.list_prompts())).prompts == before
         with pytest.raises(MCPError, match="cannot be reached"):
             await bounded(connected.client.read_resource(ONE))
+
+
+async def test_lists_wait_once_for_a_server_that_does_not_give_its_own(tmp_path: Path) -> None:
+    servers, times = {name: Scripted(shelf=ScriptedShelf()) for name in ("play", "other")}, list[str]()
+
+    async def never(*_: Any) -> Any:
+        times.append("asked")
+        await anyio.sleep_forever()
+
+    shelf = servers["play"].shelf
+    assert shelf is not None
+    shelf.lists = never
+    settings = {"mcpServers": {"play": {"command": "unused", "handshake_seconds": 0.5}, "other": {"command": "unused"}}}
+    async with connect(make_world(tmp_path, settings=settings), NEAR, opener=opener(servers)) as connected:
+        for _ in range(3):
+            listed = await bounded(connected.client.list_resources())
+            assert {str(each.uri).partition("/note")[0] for each in listed.resources} == {"remit://servers/other"}
+    assert times == ["asked"]

@@ -25,6 +25,7 @@ from mcp_server.elicited import (
 )
 from mcp_server.errors import ToolFailure
 from mcp_server.protocol.upstream.cleaning import within
+from mcp_server.sessions.fitting import LARGEST
 from mcp_server.tools.web.urls import read_url
 
 LARGEST_FORM = 64 * 1024
@@ -154,8 +155,8 @@ def _field(name: str, said: _Property, *, required: bool) -> AnyField:
         case "string":
             return _text(own, said)
         case "number" | "integer":
-            default = said.default if isinstance(said.default, int | float) and not isinstance(said.default, bool) else None
-            return NumberField(**own, whole=said.type == "integer", least=said.minimum, most=said.maximum, default=default)
+            whole = said.type == "integer"
+            return NumberField(**own, whole=whole, least=said.minimum, most=said.maximum, default=_number(said.default, whole=whole))
         case "boolean":
             return BooleanField(**own, default=said.default if isinstance(said.default, bool) else None)
         case "array":
@@ -170,6 +171,13 @@ def _text(own: _Own, said: _Property) -> TextField:
     default = within(said.default, LONGEST_MESSAGE) if isinstance(said.default, str) else None
     wanted = None if said.format is None else _FORMATS.get(said.format)
     return TextField(**own, format=wanted, least=said.shortest, most=said.longest, default=default)
+
+
+def _number(value: object, *, whole: bool) -> int | float | None:
+    """What JSON readers take beyond numbers, and those too large to be written down again, are no defaults."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST <= value <= LARGEST:
+        return None
+    return value if not whole or value == int(value) else None
 
 
 def _among(value: object, options: Sequence[Option]) -> bool:

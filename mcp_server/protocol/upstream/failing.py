@@ -30,7 +30,8 @@ _STATUS = {
 _UNREADABLE = ("Unexpected content type", "Failed to parse", "Unexpected 202")
 """How the client's own words begin for an answer that it cannot use."""
 
-_CODES = {REQUEST_TIMEOUT: "it did not answer in time", CONNECTION_CLOSED: "it closed the connection"}
+_CLOSED = ("Connection closed", "SSE stream ")
+"""How the client's own words begin for a connection that was lost. Many servers give all of their errors the same code (-32000)."""
 
 _SYNTHESIZED = ("Session terminated", "Server returned an error response", "Not Found")
 """The client's own words for an answer of HTTP without a word of the server's."""
@@ -49,8 +50,8 @@ def words_of(error: BaseException) -> str:
     match error:
         case ToolFailure():
             return str(error)
-        case MCPError(code=code, message=message):
-            return _CODES.get(code, f"it answered with an error: {in_line(message, LONGEST)}")
+        case MCPError(message=message):
+            return "it closed the connection" if closed(error) else f"it answered with an error: {in_line(message, LONGEST)}"
         case httpx2.ConnectError() | httpx2.ConnectTimeout():
             return "it cannot be connected to"
         case httpx2.LocalProtocolError():
@@ -80,9 +81,9 @@ def failure_of(server: str, error: MCPError, statuses: tuple[int, ...], lost: st
     synthesized = _synthesized(error)
     if synthesized and status in NOT_TAKEN:
         return ToolFailure(f"the call was not done: `{server}`: {_STATUS.get(status, f'it refused the request ({status})')}")
-    if error.code == REQUEST_TIMEOUT:
+    if _late(error):
         return unknown(server, f"it did not answer within {seconds:g} s")
-    if error.code == CONNECTION_CLOSED:
+    if closed(error):
         return unknown(server, lost or "it closed the connection")
     if _unreadable(error):
         return unknown(server, "its answer cannot be read")
@@ -93,7 +94,16 @@ def failure_of(server: str, error: MCPError, statuses: tuple[int, ...], lost: st
 
 def by_transport(error: MCPError) -> bool:
     """Is it the connection's word and not the server's?"""
-    return error.code in _CODES or _synthesized(error) or _unreadable(error)
+    return closed(error) or _late(error) or _synthesized(error) or _unreadable(error)
+
+
+def closed(error: MCPError) -> bool:
+    """Was the connection lost? It is the client that says so: servers have the code for errors of their own."""
+    return error.code == CONNECTION_CLOSED and error.message.startswith(_CLOSED)
+
+
+def _late(error: MCPError) -> bool:
+    return error.code == REQUEST_TIMEOUT and error.message.startswith("Request ") and error.message.endswith(" timed out")
 
 
 def _synthesized(error: MCPError) -> bool:
@@ -108,7 +118,7 @@ def refused(server: str, error: MCPError, lost: str) -> ToolFailure:
     """What becomes of a reading that came to no result."""
     if error.code in (RESOURCE_NOT_FOUND, INVALID_PARAMS):
         return NotThere(f"`{server}` has none of that, or does not take what it was given: {in_line(error.message, LONGEST)}")
-    if error.code == CONNECTION_CLOSED:
+    if closed(error):
         return ToolFailure(f"`{server}` cannot be reached: {lost or 'it closed the connection'}")
     return ToolFailure(f"`{server}`: {words_of(error)}")
 

@@ -14,7 +14,6 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    CONNECTION_CLOSED,
     CallToolResult,
     ElicitRequestParams,
     ElicitResult,
@@ -35,7 +34,7 @@ from mcp_server.errors import ToolFailure
 from mcp_server.protocol.upstream.attending import Attending, Underway
 from mcp_server.protocol.upstream.changing import kinds_of, told_by
 from mcp_server.protocol.upstream.expanding import NotSet
-from mcp_server.protocol.upstream.failing import by_transport, failure_of, innermost, refused, unknown, unusable, words_of
+from mcp_server.protocol.upstream.failing import by_transport, closed, failure_of, innermost, refused, unknown, unusable, words_of
 from mcp_server.protocol.upstream.logs import Logs
 from mcp_server.protocol.upstream.naming import Definition, definitions
 from mcp_server.protocol.upstream.shelf import Listed, Shelving
@@ -372,7 +371,7 @@ class Link:
             raise links or await self._came_to_nothing(error, alone=alone and self.calls == 1) from error
 
     async def _came_to_nothing(self, error: MCPError, *, alone: bool) -> ToolFailure:
-        if error.code == CONNECTION_CLOSED:
+        if closed(error):
             with anyio.move_on_after(TELLING_SECONDS):
                 await self.over.wait()
         if 404 in self._ends.statuses:

@@ -69,6 +69,8 @@ class Servers:
         self._clock = clock
         self._steady = steady
         self._links: dict[_Key, Link] = {}
+        self._replaced: set[Link] = set()
+        """Of settings that are no more, and with calls under way, which go on."""
         self._standings: dict[tuple[str, str], Standing] = {}
         self._group: TaskGroup | None = None
         self.news = News()
@@ -221,9 +223,17 @@ class Servers:
             del self._links[spare_key]
             link = self._links[key] = spare
         if link is not None and link.config != config:
-            link.end()
+            del self._links[key]
+            self._replace(link)
             return None
         return link
+
+    def _replace(self, link: Link) -> None:
+        """Nobody new comes to it; it ends once its calls have."""
+        link.left = True
+        self._replaced.add(link)
+        if not link.calls:
+            link.end()
 
     def open_link(self, name: str, config: Upstream, whose: Whose) -> Link | None:
         """A connection that can be used now. None: there is none, and none is made. Who only looks, looks at that of any tree of theirs."""
@@ -255,10 +265,10 @@ class Servers:
             raise ToolFailure(f"`{name}` cannot be reached: {standing.noted.failure}; it is tried again in {pause:.0f} s")
         if self._group is None:
             raise ToolFailure(f"`{name}` cannot be reached: Remit is ending")
-        if len(self._links) >= MOST_LINKS:
+        if len(self._links) + len(self._replaced) >= MOST_LINKS:
             raise ToolFailure(f"`{name}` cannot be reached: {MOST_LINKS} connections to other servers are open already")
         begun = self._link_of(name, config, whose)
-        if begun is not None and not begun.ready.is_set():
+        if begun is not None and (begun.usable or not begun.ready.is_set()):
             return begun  # somebody else was faster
         link = Link(
             name,
@@ -280,6 +290,7 @@ class Servers:
         await link.live()
         for key in [key for key, one in self._links.items() if one is link]:
             del self._links[key]
+        self._replaced.discard(link)
         standing.parted(link, self._clock(), self._steady())
         if link.failure:
             log.warning("a server cannot be reached or was lost", server=link.server, why=link.failure)
@@ -288,6 +299,11 @@ class Servers:
     def roots(self) -> frozenset[str]:
         linked = (owner for _, _, owner in self._links if owner and not owner.startswith(AT))
         return frozenset((*linked, *self.shelves.watches.roots))
+
+    @property
+    def replaced(self) -> tuple[Link, ...]:
+        """Connections of settings that are no more, for the calls that they have."""
+        return tuple(self._replaced)
 
     def left(self, root: str) -> None:
         self.shelves.watches.left(root)
@@ -308,7 +324,7 @@ class Servers:
     def look(self) -> None:
         """End connections that nobody needs: unused for long, old, of settings that are no more, or left."""
         now, settings = self._steady(), self._settings()
-        for link in tuple(self._links.values()):
+        for link in (*self._links.values(), *self._replaced):
             unused = now - link.used >= link.config.idle_seconds and link.on_update is None
             over = unused or link.left or now - link.born >= link.config.lifetime_seconds
             if link.calls == 0 and (over or settings.get(link.server) != link.config):

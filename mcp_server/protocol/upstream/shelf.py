@@ -22,6 +22,9 @@ from mcp_server.tools.shelves import Shelf
 
 MOST_PAGES = 50
 
+PAUSE_SECONDS = 60.0
+"""After they could not be listed, before that is tried again: everybody's lists wait for it."""
+
 T = TypeVar("T", bound=BaseModel)
 
 
@@ -59,6 +62,9 @@ class Shelving:
         self._server = server
         self._listing = anyio.Lock()
         self._stale = True
+        self._again_at = 0.0
+        self._why = ""
+        """Why they could not be listed last."""
         self.listed: Listed | None = None
 
     def missed(self) -> None:
@@ -74,13 +80,16 @@ class Shelving:
         async with self._listing:
             if self.listed is not None and not self._stale:
                 return self.listed
+            if anyio.current_time() < self._again_at:
+                raise ToolFailure(self._why)
             self._stale = False
             try:
                 with anyio.fail_after(seconds):
                     self.listed = await self._list(client)
             except Exception as error:  # whatever a server answers must not end whoever asked
-                self._stale = True
-                raise ToolFailure(f"`{self._server}` does not list its resources and prompts: {words_of(error)}") from error
+                self._stale, self._again_at = True, anyio.current_time() + PAUSE_SECONDS
+                self._why = f"`{self._server}` does not list its resources and prompts: {words_of(error)}"
+                raise ToolFailure(self._why) from error
             return self.listed
 
     async def _list(self, client: Client) -> Listed:

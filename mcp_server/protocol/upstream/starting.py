@@ -21,7 +21,6 @@ from mcp_server.sandbox.direct import Direct
 from mcp_server.sandbox.enclosing import Enclosing
 from mcp_server.sandbox.profile import Limits, Profile
 from mcp_server.sandbox.serving import serving
-from mcp_server.settings.places import private_folder
 from mcp_server.settings.upstream import Upstream, UpstreamSandbox
 from mcp_server.tools.foreign import Whose
 
@@ -61,7 +60,7 @@ class Starting:
             CannotStart: It cannot be run as settings say.
             NotSet: What it must be given is not there.
         """
-        command, cwd = config.command or "", folder_of(config, whose.workspace, private_folder(self.temporary / OWN))
+        command, cwd = config.command or "", folder_of(config, whose.workspace, self._own())
         variables = {key: expanded(text, self.environment, whose.workspace) for key, text in config.env.items()}
         environment = {**self.harmless, **variables}
         program = program_at(placed(command, whose.workspace), cwd, environment)
@@ -72,6 +71,11 @@ class Starting:
                 yield streams
         except OSError as error:
             raise CannotStart(f"the program `{command}` cannot be run: {error.strerror}") from error
+
+    def _own(self) -> Path:
+        """Where a server starts for which settings name no folder."""
+        (own := self.temporary / OWN).mkdir(mode=0o700, exist_ok=True)
+        return own
 
     def _held(self, name: str, wish: UpstreamSandbox | None, whose: Whose, environment: Mapping[str, str]) -> tuple[Backend, Profile]:
         if wish is None or self.enclosing is None:
