@@ -1,4 +1,4 @@
-"""Logging, set up once, by `serve`: one JSON object a line on stderr. Standard output belongs to the protocol.
+"""Logging: one JSON object a line on stderr. Standard output belongs to the protocol, and to what a command tells.
 
 Libraries that log through the standard library come out the same way. Secrets of the environment, and what looks like one, are taken
 out of every text.

@@ -1,5 +1,6 @@
 """The `remit` command: which commands there are, and where each is written."""
 
+from collections.abc import Callable
 from importlib.metadata import version
 
 import click
@@ -36,9 +37,12 @@ def _tell_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool)
 
 @click.command(cls=LazyGroup, name="remit", places=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_tell_version, help="Tell the version and leave.")
-def remit() -> None:
+@click.pass_obj
+def remit(log: Callable[[], None] | None) -> None:
     """Lend MCP clients governed subagents.
 
     `remit serve` is what an MCP client starts. The other commands are for the person who owns the machine:
     what the agents may do, what they did, and what they are waiting for.
     """
+    if log is not None:
+        log()

@@ -3,12 +3,16 @@
 import io
 import json
 import logging
+import sys
 from collections.abc import Iterator
 
+import click
 import pytest
 import structlog
 
+from mcp_server.__main__ import main
 from mcp_server.cli.logs import log_to
+from mcp_server.cli.main import remit
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +47,22 @@ def test_a_secret_of_the_environment_never_reaches_the_log() -> None:
     assert "def-123456" not in line
     assert "value-of-nothing" in line
     assert "ValueError" in json.loads(line)["exception"]
+
+
+def test_a_command_logs_to_standard_error_and_tells_on_standard_output(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @click.command()
+    def tells() -> None:
+        structlog.get_logger("store").warning("odd")
+        click.echo("{}")
+
+    monkeypatch.setitem(remit.commands, "tells", tells)
+    monkeypatch.setattr(sys, "argv", ["remit", "tells"])
+    with pytest.raises(SystemExit):
+        main()
+    told, logged = capsys.readouterr()
+    assert (told, json.loads(logged)["event"]) == ("{}\n", "odd")
 
 
 def test_what_looks_like_a_secret_is_taken_out_of_a_line_whoever_wrote_it() -> None:

@@ -156,16 +156,27 @@ async def test_a_call_that_is_given_up_holds_nobody(tmp_path: Path) -> None:
 async def test_a_flood_is_bounded_and_a_line_that_is_no_message_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streams, "LONGEST_LINE", 500_000)
     world = world_of(tmp_path)
-    monkeypatch.setattr(streams, "MOST_TOLD", 2)
     async with connect(world, NEAR) as connected:
-        with capture_logs() as logged:
-            babbled, *_ = [await bounded(connected.call("bare__babble")) for _ in range(4)]
+        babbled = await bounded(connected.call("bare__babble"))
         much = await bounded(connected.call("bare__flood", bytes=200_000))
         flood = await bounded(connected.call("bare__flood", bytes=900_000))
     assert text_of(babbled) == "babbled"
-    assert [line["last_told_of"] for line in logged if line["event"] == "a server wrote a line that is no message"] == [False, True]
     assert len(text_of(much)) < 60_000
     assert "it sent a message of more than 500,000 bytes" in text_of(flood)
+
+
+def test_the_log_tells_of_a_few_lines_that_are_no_messages_and_counts_the_rest() -> None:
+    clock = [0.0]
+    strange = streams.Strange(lambda: clock[0])
+    with capture_logs() as logged:
+        for count, now in ((streams.MOST_LINES + 2, 0.0), (streams.MOST_LINES + 3, streams.LINES_SECONDS)):
+            clock[0] = now
+            for _ in range(count):
+                strange.take(b"chatter")
+        strange.end()
+    said = [(each.get("bytes"), each.get("lines_before"), each.get("lines")) for each in logged]
+    few = [(7, None, None)] * (streams.MOST_LINES - 1)
+    assert said == [(7, None, None), *few, (7, 2, None), *few, (None, None, 3)]
 
 
 async def test_each_tree_has_a_server_of_its_own_but_for_one_that_may_be_shared(tmp_path: Path) -> None:

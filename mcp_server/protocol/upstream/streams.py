@@ -25,8 +25,8 @@ CHUNK = 64 * 1024
 WORDS_SECONDS = 0.5
 """How long the rest of standard error is waited for once a program says nothing more: what it started may hold it open."""
 
-MOST_TOLD = 10
-"""Lines that are no messages, of which the log is told a connection: a server that prints what it does there writes thousands."""
+MOST_LINES, LINES_SECONDS = 5, 60.0
+"""Lines that are no messages of which the log tells in so long. A program that prints what it does prints thousands; they are counted."""
 
 LAST_WORDS = 2048
 """Bytes of standard error that are remembered: what a program says as it gives up stands at its end."""
@@ -53,6 +53,33 @@ class Words:
         return self._redacted(next((line.strip() for line in reversed(lines) if line.strip()), ""))[:300]
 
 
+class Strange:
+    """Lines of one program that are no messages."""
+
+    def __init__(self, steady: Callable[[], float] = anyio.current_time) -> None:
+        self._steady = steady
+        self._since = float("-inf")
+        self._told = 0
+        self._left = 0
+
+    def take(self, line: bytes) -> None:
+        """One more. The log gets its length, not what it was: that may be anything."""
+        now = self._steady()
+        if now - self._since >= LINES_SECONDS:
+            self._since, self._told = now, 0
+        if self._told == MOST_LINES:
+            self._left += 1
+            return
+        self._told += 1
+        left, self._left = self._left, 0
+        log.warning("a server wrote a line that is no message", bytes=len(line), **({"lines_before": left} if left else {}))
+
+    def end(self) -> None:
+        """There are no more."""
+        if self._left:
+            log.warning("a server wrote more lines that are no messages", lines=self._left)
+
+
 @asynccontextmanager
 async def streams_of(served: Served, words: Words, on_end: Callable[[str], None]) -> AsyncGenerator[TransportStreams]:
     """Its messages, both ways. `on_end`: told when it says nothing more, with the reason where it is another than its own end."""
@@ -73,20 +100,17 @@ async def streams_of(served: Served, words: Words, on_end: Callable[[str], None]
 async def _reading(
     says: int, inward: MemoryObjectSendStream[SessionMessage | Exception], words: Words, on_end: Callable[[str], None]
 ) -> None:
+    strange = Strange()
     async with inward:
         try:
-            strange = 0
             async for line in _lines(says):
-                message = _message(line)
-                strange += isinstance(message, Exception)
-                if isinstance(message, Exception) and strange <= MOST_TOLD:
-                    # Not what it was: that may be anything.
-                    log.warning("a server wrote a line that is no message", bytes=len(line), last_told_of=strange == MOST_TOLD)
-                await inward.send(message)
+                await inward.send(_message(line, strange))
         except _TooLong:
             on_end(f"it sent a message of more than {LONGEST_LINE:,} bytes")
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             return
+        finally:
+            strange.end()
         with anyio.move_on_after(WORDS_SECONDS):
             await words.whole.wait()
         on_end(f"it ended; its last words: {words.last}" if words.last else "it ended")
@@ -149,8 +173,9 @@ async def _listen(descriptor: int, words: Words) -> None:
     words.whole.set()
 
 
-def _message(line: bytes) -> SessionMessage | Exception:
+def _message(line: bytes, strange: Strange) -> SessionMessage | Exception:
     try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
     except ValidationError:
+        strange.take(line)
         return ValueError("a line that is no message of the protocol")
