@@ -112,6 +112,10 @@ class Job:
 Does = Callable[[Job], Coroutine[Any, Any, None]]
 
 
+async def takes(job: Job) -> None:
+    """Answers, as they come."""
+
+
 async def ends(job: Job) -> None:
     job.end(f"done {job.arguments.get('text', '')}")
 
@@ -132,6 +136,8 @@ class TaskServer:
     connections: int = 0
     odd: Callable[[str, Said], Said] = lambda _, said: said
     """Changes what it answers to a method."""
+    before_update: Does = takes
+    """Before it takes answers, from 2026-07-28 on."""
     refuses_early: bool = False
     """Asked for a result before there is one, it says that there is none."""
     _group: TaskGroup | None = None
@@ -233,6 +239,7 @@ class TaskServer:
             case "tasks/update" if self.era == "2026-07-28":
                 job = self._job(params)
                 job.updates += 1
+                await self.before_update(job)
                 for key in sorted(params["inputResponses"]):
                     job.hear(params["inputResponses"][key])
                 return {}

@@ -7,7 +7,7 @@ from typing import Any, cast
 import anyio
 import pytest
 from mcp.client.session import ClientRequestContext
-from mcp_types import CreateMessageRequestParams, ElicitResult, ProgressNotificationParams
+from mcp_types import INTERNAL_ERROR, CreateMessageRequestParams, ElicitResult, ProgressNotificationParams
 
 from mcp_server.elicited import Asked, Replied
 from mcp_server.protocol.upstream.attending import Attending, Underway
@@ -20,7 +20,7 @@ from tests.behaviour.stories import NEAR, bounded
 from tests.behaviour.world import connect, make_world, text_of
 from tests.protocol.connect import ERAS, Cell, Era, Person, accepts, stares
 from tests.protocol.task_client import KnowsTasks, TaskUser, asked
-from tests.upstream.task_server import AT, Job, Said, TaskServer
+from tests.upstream.task_server import AT, Job, Refused, Said, TaskServer
 from tests.upstream.test_elicitation import NAME, SETTINGS, SLOWLY
 
 each_upstream = pytest.mark.parametrize("theirs", ERAS)
@@ -67,6 +67,26 @@ async def test_what_a_task_asks_is_put_before_the_person_and_the_answer_goes_to_
     (form,) = person.forms
     assert form.message.startswith("The MCP server `play` asks you, while build uses play__work:")
     assert server.jobs[0].updates == (1 if theirs == "2026-07-28" else 0)
+
+
+async def test_an_answer_that_a_task_did_not_take_is_told_again_where_it_is_still_wanted_and_nobody_is_asked_twice(tmp_path: Path) -> None:
+    """From 2026-07-28 on."""
+    meanwhile = list[int]()
+
+    async def wonders(job: Job) -> None:
+        (answer,) = await job.ask(NAME)
+        job.end(f"{answer['action']}")
+
+    async def refuses_once(job: Job) -> None:
+        if job.updates == 1:
+            await job.seen()
+            meanwhile.append(job.updates)
+            raise Refused(INTERNAL_ERROR, "not now")
+
+    server, person = TaskServer(era="2026-07-28", does=wonders, before_update=refuses_once), Person(accepts(decision="Ada"))
+    result, _ = await one_call(server, tmp_path, person=person)
+    assert text_of(result) == "accept"
+    assert (meanwhile, server.jobs[0].updates, len(person.forms)) == ([1], 2, 1)
 
 
 @each_upstream
