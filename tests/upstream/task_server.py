@@ -200,7 +200,7 @@ class TaskServer:
         self.methods.append(request.method)
         params = dict(request.params or {})
         try:
-            said = self.odd(request.method, await self._said(request.method, params, outgoing))
+            said = self.odd(request.method, await self.said(request.method, params, outgoing))
             if self.era == "2026-07-28":
                 said = {"resultType": "complete", **said}
             answer: Any = JSONRPCResponse(jsonrpc="2.0", id=request.id, result=said)
@@ -209,7 +209,8 @@ class TaskServer:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await outgoing.send(SessionMessage(answer))
 
-    async def _said(self, method: str, params: Said, outgoing: Send) -> Said:
+    async def said(self, method: str, params: Said, outgoing: Send | None = None) -> Said:
+        """The result. Without `outgoing` it can ask nothing by itself."""
         match method:
             case "server/discover" if self.era == "2026-07-28":
                 return {"supportedVersions": [self.era], "capabilities": {"tools": {}, "extensions": {IDENTIFIER: {}}}}
@@ -228,7 +229,7 @@ class TaskServer:
             return {"tools": [tool], "ttlMs": 0, "cacheScope": "private"}
         return {"tools": [tool if self.support is None else {**tool, "execution": {"taskSupport": self.support}}]}
 
-    async def _about(self, method: str, params: Said, outgoing: Send) -> Said:
+    async def _about(self, method: str, params: Said, outgoing: Send | None) -> Said:
         match method:
             case "tasks/get":
                 job = self._job(params)
@@ -278,7 +279,7 @@ class TaskServer:
         asks = {f"q{at}": {"method": "elicitation/create", "params": _dumped(one)} for at, one in enumerate(job.questions)}
         return {**self._told(job), **job.brings, **({"inputRequests": asks} if job.status == "input_required" else {})}
 
-    async def _result(self, job: Job, outgoing: Send) -> Said:
+    async def _result(self, job: Job, outgoing: Send | None) -> Said:
         """What waits for the person goes to whoever waits for the result."""
         if self.refuses_early and job.status not in OVER:
             raise Refused(INVALID_PARAMS, "not yet")
@@ -286,6 +287,7 @@ class TaskServer:
             for at, one in list(enumerate(job.questions))[job.put :]:
                 job.put, key = at + 1, f"ask-{len(self._replies)}-{at}"
                 self._replies[key] = job
+                assert outgoing is not None
                 params = {**_dumped(one), "_meta": {RELATED: {"taskId": job.id}}}
                 await outgoing.send(SessionMessage(JSONRPCRequest(jsonrpc="2.0", id=key, method="elicitation/create", params=params)))
             await job.changed.wait()

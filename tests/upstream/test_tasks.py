@@ -1,6 +1,7 @@
 """Calls that another server makes tasks of, through Remit, in every pairing of eras."""
 
 from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
@@ -10,8 +11,9 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import INTERNAL_ERROR, CreateMessageRequestParams, ElicitResult, ProgressNotificationParams
 
 from mcp_server.elicited import Asked, Replied
-from mcp_server.protocol.upstream.attending import Attending, Underway
+from mcp_server.protocol.upstream.attending import MOST_A_CALL, Attending, Underway
 from mcp_server.protocol.upstream.progress import Progress
+from mcp_server.protocol.upstream.rounds import MOST_AT_ONCE
 from mcp_server.protocol.upstream.task_wire import LEAST_SECONDS, LONGEST_ID, MOST_SECONDS, RELATED, Told, task_in
 from mcp_server.protocol.upstream.tasked import Followed, Tasked
 from mcp_server.tools.base import Step
@@ -252,7 +254,7 @@ async def test_a_task_whose_connection_is_lost_is_asked_about_over_a_new_one_and
     result, _ = await one_call(server, tmp_path, person=person)
     said = "interrupted, outcome unknown: `play`: it no longer knows the task that it made of the call (Task not found)"
     assert text_of(result).startswith(said if forgets else "accept")
-    assert (server.connections, server.methods.count("tools/call")) == (2, 1)
+    assert (server.connections, server.methods.count("tools/call"), server.methods.count("tasks/cancel")) == (2, 1, 0)
 
 
 @pytest.mark.parametrize(("support", "method"), [("optional", "tasks/get"), ("forbidden", None), (None, None)])
@@ -262,6 +264,20 @@ async def test_up_to_2025_11_25_a_call_is_a_task_where_the_tool_takes_it_as_one(
     result, server = await one_call(TaskServer(era="2025-11-25", support=support), tmp_path)
     assert text_of(result) == ("done at once" if method is None else "done ")
     assert (method is None) == (server.jobs == [])
+
+
+async def test_a_task_that_asks_again_and_again_is_given_up(tmp_path: Path) -> None:
+    """From 2026-07-28 on. Up to then what a connection asks is counted, whatever it is about."""
+    looks = count()
+
+    def asks_on(method: str, said: Said) -> Said:
+        form = {"message": "m", "requestedSchema": {"type": "object", "properties": {"a": {"type": "object"}}}}
+        asks = {f"{next(looks)}-{at}": {"method": "elicitation/create", "params": form} for at in range(MOST_AT_ONCE)}
+        return {**said, "status": "input_required", "inputRequests": asks} if method == "tasks/get" else said
+
+    result, server = await one_call(TaskServer(era="2026-07-28", does=never_ends, odd=asks_on), tmp_path)
+    assert f"`play` asked for input {MOST_A_CALL} times and wanted more; its task was given up." in text_of(result)
+    assert server.jobs[0].status == "cancelled"
 
 
 async def test_a_task_that_wants_what_no_server_is_given_is_given_up(tmp_path: Path) -> None:

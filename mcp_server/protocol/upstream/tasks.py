@@ -24,9 +24,10 @@ from pydantic import ValidationError
 
 from mcp_server.errors import ToolFailure
 from mcp_server.protocol.tasks_wire import UpdateParams
+from mcp_server.protocol.upstream.attending import MOST_A_CALL
 from mcp_server.protocol.upstream.following import LOOK_SECONDS, Following, Lead
 from mcp_server.protocol.upstream.link import Link
-from mcp_server.protocol.upstream.rounds import answers, elicitations
+from mcp_server.protocol.upstream.rounds import LEFT, answers, elicitations
 from mcp_server.protocol.upstream.task_wire import (
     Anything,
     Task,
@@ -97,6 +98,8 @@ class _Modern(Following):
         fresh = {key: one for key, one in task.asks.items() if key not in self._seen} if task.status == "input_required" else {}
         if fresh:
             self._seen |= set(fresh)
+            if len(self._seen) > MOST_A_CALL:
+                raise ToolFailure(f"`{self._server}` asked for input {MOST_A_CALL} times and wanted more; its task was given up. {LEFT}")
             group.start_soon(self._answer, elicitations(self._server, fresh))
         elif not self._telling and (owed := {key: one for key, one in self._owed.items() if key in task.asks}):
             group.start_soon(self._tell, owed)

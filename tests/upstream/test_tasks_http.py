@@ -1,0 +1,81 @@
+"""Tasks of servers at an address, where one look after the other is lost on its way."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from mcp_server.protocol.upstream.link import Ends
+from mcp_server.protocol.upstream.web import reached
+from mcp_server.settings.upstream import Upstream
+from mcp_server.tools.foreign import Whose
+from tests.behaviour.stories import NEAR, bounded
+from tests.behaviour.world import connect, make_world, text_of
+from tests.protocol.connect import Era
+from tests.upstream.task_server import Job, Refused, TaskServer
+from tests.upstream.test_elicitation import SETTINGS
+
+
+class Street(httpx2.AsyncBaseTransport):
+    """Between Remit and a server: which looks at tasks do not come through. A status; 0: no connection."""
+
+    def __init__(self, server: TaskServer, losses: list[int]) -> None:
+        self.server = server
+        self.losses = losses
+        self.session = "first"
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method != "POST":
+            return httpx2.Response(405, request=request)
+        said = json.loads(await request.aread())
+        if said["method"] == "tasks/get" and self.losses:
+            status = self.losses.pop(0)
+            if not status:
+                raise httpx2.ConnectError("nobody there", request=request)
+            if status == 404:
+                self.session = "second"
+            else:
+                return httpx2.Response(status, request=request)
+        if said["method"] not in ("initialize", "server/discover") and self._forgot(request):
+            return httpx2.Response(404, request=request)
+        return httpx2.Response(202, request=request) if "id" not in said else await self._answered(said, request)
+
+    def _forgot(self, request: httpx2.Request) -> bool:
+        return self.server.era == "2025-11-25" and request.headers.get("mcp-session-id") != self.session
+
+    async def _answered(self, said: Any, request: httpx2.Request) -> httpx2.Response:
+        self.server.methods.append(said["method"])
+        try:
+            result = await self.server.said(said["method"], said.get("params") or {})
+            answer: dict[str, Any] = {"result": {"resultType": "complete", **result} if self.server.era == "2026-07-28" else result}
+        except Refused as refused:
+            answer = {"error": refused.error.model_dump(exclude_none=True)}
+        headers = {"mcp-session-id": self.session} if self.server.era == "2025-11-25" else {}
+        return httpx2.Response(200, json={"jsonrpc": "2.0", "id": said["id"], **answer}, headers=headers, request=request)
+
+
+@pytest.mark.parametrize(("theirs", "loss"), [("2026-07-28", 0), ("2026-07-28", 503), ("2025-11-25", 404)])
+async def test_a_look_that_is_lost_on_its_way_is_made_again_and_the_call_is_not(theirs: Era, loss: int, tmp_path: Path) -> None:
+    """404: up to 2025-11-25 the server has forgotten the session, and may know the task all the same."""
+
+    async def works(job: Job) -> None:
+        await job.seen(2)
+        job.end("worked")
+
+    async def nobody() -> None:
+        return None
+
+    def way(name: str, config: Upstream, whose: Whose, ends: Ends) -> Any:
+        return reached(config, whose, {}, ends.status, nobody, sent.append, through=street)
+
+    sent = list[str]()
+    server = TaskServer(era=theirs, does=works, refuses_early=True)
+    street = Street(server, [loss])
+    world = make_world(tmp_path, settings={**SETTINGS, "mcpServers": {"play": {"url": "https://play.example/mcp"}}})
+    async with server.running(), connect(world, NEAR, opener=way) as connected:
+        result = await bounded(connected.call("play__work"))
+    assert text_of(result) == "worked"
+    assert street.losses == []
+    assert server.methods.count("tools/call") == 1
