@@ -27,7 +27,7 @@ from mcp_server.tools.base import SEPARATOR, ToolSpec
 
 log = structlog.get_logger("protocol")
 
-_GONE = "the client has gone; the call goes on"
+_GONE = "the client has gone"
 
 RUNS, ASKS = "running", "a person is asked"
 """What is noted of calls that have not ended, beside the words of `Ending`."""

@@ -228,10 +228,8 @@ class CallBook:
             return
         if call.parked is not None or call.scope is None:
             return
-        if (
-            back and call.asking
-        ):  # another server asks the person: the answer may come by another way, and the request come back for the rest
-            await keep(self._deployment.store, call)
+        if back and call.call.tool not in CARRIERS:
+            await keep(self._deployment.store, call)  # it goes on, as its client was told: the same call again has what came of it
             return
         if call.call.tool in CARRIERS:
             await self._lay_aside(call)

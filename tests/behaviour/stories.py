@@ -123,7 +123,7 @@ async def until_ended(connected: Connected, task_id: str) -> CallToolResult:
 
 async def until_told(connected: Connected, tool: str, **arguments: Any) -> CallToolResult:
     """Make the call, and the same call again as long as it says that it goes on: a busy machine may take longer to decide it than the
-    request stays. Not for a call that acts when it is decided: what a request leaves at work is ended.
+    request stays.
     """
     with anyio.fail_after(LONG):
         while True:

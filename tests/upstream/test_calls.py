@@ -6,9 +6,12 @@ from typing import Any
 import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult
 
-from tests.behaviour.stories import NEAR, bounded, calls, errand, says
+from mcp_server.protocol.timing import Timing
+from tests.behaviour.stories import NEAR, bounded, calls, errand, leaving_soon, says
 from tests.behaviour.world import connect, make_world, text_of
+from tests.bounds import LONG
 from tests.protocol.connect import ERAS, Cell, Era, Person, decides, each_near_cell
 from tests.protocol.task_client import KnowsTasks, TaskUser
 from tests.upstream.scripted import Scripted, opener, told
@@ -39,6 +42,27 @@ async def test_another_servers_tools_are_listed_and_a_call_is_asked_for_and_done
     assert "a tool of the MCP server `play`" in form.message
     assert "  text: hi" in form.message
     assert play.calls == [("say", {"text": "hi"})]
+
+
+@each_near_cell
+@each_upstream
+async def test_a_call_that_takes_longer_than_its_request_stays_goes_on_and_the_same_call_again_has_its_result(
+    cell: Cell, theirs: Era, tmp_path: Path
+) -> None:
+    world, play, timing, go = make_world(tmp_path, settings=ALLOWED), Scripted(), Timing(patience=2 * LONG), anyio.Event()
+
+    async def takes_long(*_: object) -> CallToolResult:
+        await go.wait()
+        return told("done")
+
+    play.does["long"] = takes_long
+    async with connect(world, cell, timing=timing, opener=opener({"play": play}, theirs)) as connected:
+        with leaving_soon(timing):
+            left = [text_of(await bounded(connected.call("play__long"))) for _ in range(2)]
+        go.set()
+        done = text_of(await bounded(connected.call("play__long")))
+    assert set(left) == {"`play__long` is not done yet. The same call again, with the same arguments, continues it."}
+    assert (done, len(play.calls)) == ("done", 1)
 
 
 @each_near_cell
