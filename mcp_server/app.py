@@ -330,7 +330,7 @@ def _wired(
     promised, showing, sight = PromiseDesk(deployment, supervisor, desk.book), Showing(ways=deployment.ways), StoreSight(deployment)
     caller_of = Callers(Caller(principal=LOCAL, workspace=workspace, agent=settings.agent), known_only=settings.gateway is not None)
     tasks = Tasks(desk, promised, caller_of=caller_of, timing=timing, clock=deployment.clock, showing=showing)
-    looks = Looks(desk, sight, caller_of=caller_of, timing=timing, sources=[TaskSource(tasks, sight)])
+    looks = Looks(desk, sight, caller_of=caller_of, timing=timing, showing=showing, sources=[TaskSource(tasks, sight)])
     server = build_server(
         desk,
         looks=looks,

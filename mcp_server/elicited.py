@@ -111,6 +111,8 @@ class LinkAsked:
     url: str
     host: str
     """Where it leads, as a browser would know it: no name that only looks like another."""
+    ref: str = ""
+    """What it is known by here once its server says that it is done with. Empty: the server will not say."""
 
 
 Asked = FormAsked | LinkAsked
@@ -138,3 +140,6 @@ class Replied:
 
 
 CANCELLED = Replied(action="cancel")
+
+DONE_WITH = "its server says that it is done with"
+"""Why a link is asked about no more that nobody has said to have opened."""

@@ -65,6 +65,7 @@ class FormChannel:
         with anyio.move_on_after(visit.timing.form_life):
             try:
                 if link is not None:
+                    visit.showing.given.give(link, prompt.id, self._session)
                     return read_opened(await self._session.elicit_url(message_of(prompt), link.url, prompt.id, self._request_id))
                 result = await self._session.elicit_form(message_of(prompt), schema, self._request_id)
             except MCPError as error:

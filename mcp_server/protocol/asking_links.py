@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import RequestId
 from pydantic import ValidationError
 
+from mcp_server.elicited import LinkAsked
 from mcp_server.protocol.asking import LookAgain, Put, Visit, fresh, pass_on
 from mcp_server.protocol.asking_wire import Wire
 from mcp_server.protocol.elicited_forms import link_of
@@ -72,7 +73,7 @@ class LinkChannel:
 
         async def ask() -> None:
             if (link := link_of(prompt)) is not None:
-                said.append(not await pass_on(self._visit, prompt, await self._opened(prompt, link.url), channel="form"))
+                said.append(not await pass_on(self._visit, prompt, await self._opened(prompt, link), channel="form"))
                 return
             page = self._visit.showing.ways.page_of(prompt)
             said.append(page is not None and await self._asked(prompt, page))
@@ -91,11 +92,12 @@ class LinkChannel:
                 log.info("a link could not be shown", exc_info=error)
         return False
 
-    async def _opened(self, prompt: Prompt, url: str) -> Reply:
+    async def _opened(self, prompt: Prompt, link: LinkAsked) -> Reply:
         """Another server's own link, passed on as it is: the reply is the answer."""
+        self._visit.showing.given.give(link, prompt.id, self._session)
         with anyio.move_on_after(self._visit.timing.form_life):
             try:
-                return read_opened(await self._session.elicit_url(message_of(prompt), url, prompt.id, self._request_id))
+                return read_opened(await self._session.elicit_url(message_of(prompt), link.url, prompt.id, self._request_id))
             except (MCPError, ValidationError) as error:
                 log.info("a link could not be shown", exc_info=error)
                 return Unusable(reason="the client answered the link with an error")

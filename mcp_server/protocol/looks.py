@@ -27,6 +27,7 @@ from mcp_server.protocol.other_news import Followers, OtherSource
 from mcp_server.protocol.resource_changes import ResourceSource
 from mcp_server.protocol.resource_subscribers import Subscribers
 from mcp_server.protocol.resources import Resources, not_yours
+from mcp_server.protocol.showing import Showing
 from mcp_server.protocol.timing import Timing
 from mcp_server.sessions.front import Caller, Front, Shelf
 from mcp_server.sessions.sight import Sight
@@ -36,13 +37,23 @@ from mcp_server.tools.news import Kind
 class Looks:
     """The handlers of these requests, for both eras."""
 
-    def __init__(self, front: Front, sight: Sight, *, caller_of: CallerOf, timing: Timing, sources: Sequence[Source] = ()) -> None:
+    def __init__(
+        self,
+        front: Front,
+        sight: Sight,
+        *,
+        caller_of: CallerOf,
+        timing: Timing,
+        showing: Showing | None = None,
+        sources: Sequence[Source] = (),
+    ) -> None:
         self._front = front
         self._timing = timing
         self._resources = Resources(sight, caller_of=caller_of)
         self._subscribers = Subscribers(sight, self._resources, caller_of=caller_of)
         self._caller_of = caller_of
         self._followers = Followers(front)
+        self._given = (showing or Showing()).given
         own = (ResourceSource(sight, caller_of=caller_of), OtherSource(front, caller_of=caller_of, timing=timing))
         self._listening = Listening([*own, *sources], caller_of=caller_of)
 
@@ -61,6 +72,7 @@ class Looks:
         async with anyio.create_task_group() as group:
             group.start_soon(self._subscribers.run)
             group.start_soon(self._followers.run)
+            group.start_soon(self._given.run, self._front.news)
 
     def gave_tools(self, ctx: Request, caller: Caller, tools: Sequence[Tool]) -> None:
         """A client was just given other servers' tools: up to 2025-11-25 it is told when they change."""

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from mcp_server.elicited import ElicitationSubject, LinkAsked
 from mcp_server.protocol.elicited_forms import link_of, link_request
 from mcp_server.protocol.forms import message_of, schema_of
+from mcp_server.protocol.given_links import GivenLinks
 from mcp_server.records import Prompt, PromptId
 from mcp_server.sessions.ways import Ways
 
@@ -74,6 +75,7 @@ class Showing:
 
     ways: Ways = field(default_factory=Ways)
     agreed: Agreed = field(default_factory=Agreed)
+    given: GivenLinks = field(default_factory=GivenLinks)
 
     def shape(self, capabilities: ClientCapabilities | None, version: str, *, principal: str, panel: bool) -> Shape | None:
         """The first way in the settings' order that a request can carry now. `principal`: whose prompts it is about. `panel`: the request

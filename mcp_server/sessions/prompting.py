@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import anyio
 
-from mcp_server.elicited import ElicitationSubject
+from mcp_server.elicited import DONE_WITH, ElicitationSubject, LinkAsked
 from mcp_server.policy.explain import reasons
 from mcp_server.policy.offers import Offered, offers, roles
 from mcp_server.policy.values import Action, CallId, Mode, PlainValue
@@ -114,12 +114,18 @@ class Prompting:
         """Ask, and wait until that is open no more. Cutting the wait short takes it back. What was answered is kept no longer than this."""
         store, prompt_id = self._deployment.store, PromptId(mint("prm"))
         lapses = self._deployment.clock() + self._deployment.limits.foreign_seconds
-        stay = self._stays[prompt_id] = anyio.Event()
+        stay, done = anyio.Event(), anyio.Event()
+        self._stays[prompt_id] = stay
         try:
             # Never the call's own digest: no answer to it is one about the call.
             await self._open(work, standing, subject, f"{digest}/{prompt_id}", (), prompt_id=prompt_id, deadline=lapses)
-            while prompt_id in self._open_ones:
-                await stay.wait()
+            async with anyio.create_task_group() as group:
+                group.start_soon(self._done, subject, done, stay)
+                while prompt_id in self._open_ones and not done.is_set():
+                    await stay.wait()
+                group.cancel_scope.cancel()
+            if done.is_set() and (done_with := self._open_ones.get(prompt_id)) is not None:
+                await self.close(done_with, PromptState.WITHDRAWN, DONE_WITH)
             closed = await store.prompt(prompt_id, work.session.principal)
         finally:
             del self._stays[prompt_id]
@@ -130,6 +136,13 @@ class Prompting:
         if closed is None:
             raise AssertionError("a prompt is kept as long as its session")
         return closed
+
+    async def _done(self, subject: ElicitationSubject, done: anyio.Event, stay: anyio.Event) -> None:
+        """Ends the stay once its server says that the link is done with."""
+        if isinstance(subject.asked, LinkAsked) and subject.asked.ref:
+            await self._deployment.upstreams.news.until_finished(subject.asked.ref)
+            done.set()
+            stay.set()
 
     async def forsake(self, call_id: CallId) -> None:
         """Take back what was asked for a call that nobody carries on any more: its process is gone."""

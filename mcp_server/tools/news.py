@@ -1,6 +1,8 @@
-"""News of other MCP servers: that what one offers may not be what it was. What it is now, is for whoever hears of it to look up."""
+"""News of other MCP servers: that what one offers may not be what it was, or that a link is done with. What it is now, is for whoever hears
+of it to look up.
+"""
 
-from collections import Counter
+from collections import Counter, deque
 from typing import Literal
 
 import anyio
@@ -10,11 +12,16 @@ Kind = Literal["tools", "prompts", "resources"]
 KINDS: tuple[Kind, ...] = ("tools", "prompts", "resources")
 
 
+MOST_FINISHED = 1000
+"""Links that are remembered as done with: whoever waits for one looks at once."""
+
+
 class News:
     """Of a whole deployment. Costs a server that says it a thousand times no more than once."""
 
     def __init__(self) -> None:
         self._counts = Counter[tuple[str, Kind]]()
+        self._finished = deque[str](maxlen=MOST_FINISHED)
         self.total = 0
         """How often anything was said."""
         self._changed = anyio.Event()
@@ -29,6 +36,20 @@ class News:
         self.total += 1
         changed, self._changed = self._changed, anyio.Event()
         changed.set()
+
+    def finish(self, ref: str) -> None:
+        """A server says that a link which it wanted opened is done with. `ref`: `LinkAsked.ref`."""
+        self._finished.append(ref)
+        self.ring()
+
+    def finished(self, ref: str) -> bool:
+        """Has that been said lately?"""
+        return ref in self._finished
+
+    async def until_finished(self, ref: str) -> None:
+        """Until that is said."""
+        while not self.finished(ref):
+            await self.after(self.total)
 
     def count(self, principal: str, kind: Kind) -> int:
         """How often that was said of what a principal is offered."""

@@ -1,18 +1,19 @@
 """What another server asks of a person while a call of it is under way, through Remit, in every pairing of eras."""
 
-import json
 from contextlib import AbstractContextManager
 from math import inf
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import anyio
 import pytest
 from mcp.client.session import ClientRequestContext
+from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp_types import (
     CallToolResult,
     CreateMessageRequest,
     CreateMessageRequestParams,
+    ElicitCompleteNotification,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitRequestParams,
@@ -23,12 +24,10 @@ from mcp_types import (
     ListRootsRequest,
 )
 
-from mcp_server.elicited import Asked, ElicitationSubject, FormAsked, NumberField, Replied
+from mcp_server.elicited import DONE_WITH, Asked, Replied
 from mcp_server.principal import LOCAL
-from mcp_server.protocol.elicited_forms import schema_of
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.upstream.attending import HOUR, MOST_A_CALL, MOST_AN_HOUR, MOST_OPEN, Attending, Underway
-from mcp_server.protocol.upstream.elicitations import asked_in
 from mcp_server.protocol.upstream.rounds import MOST_ROUNDS
 from mcp_server.records import PromptState
 from mcp_server.sessions.answers import close_with
@@ -48,6 +47,7 @@ from tests.behaviour.stories import (
     says,
     team_world,
     typed,
+    until,
     until_cancelled,
     until_told,
 )
@@ -155,6 +155,112 @@ async def test_a_link_goes_as_a_link_to_a_client_that_opens_them(cell: Cell, the
     assert link.url == "https://xn--exmple-cua.org/go"
     assert "wants you to open a link" in link.message
     assert "It leads to xn--exmple-cua.org:" in link.message
+
+
+class Opens(Person):
+    """Agrees to open every link, or does what it is told to, and hears which are done with."""
+
+    def __init__(self, action: Literal["accept", "decline"] = "accept") -> None:
+        super().__init__()
+        self.action: Literal["accept", "decline"] = action
+        self.links: list[ElicitRequestURLParams] = []
+        self.done: list[str] = []
+
+    async def __call__(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult:
+        assert isinstance(params, ElicitRequestURLParams)
+        self.links.append(params)
+        return ElicitResult(action=self.action)
+
+    async def heard(self, message: object) -> None:
+        if isinstance(message, ElicitCompleteNotification):
+            self.done.append(message.params.elicitation_id)
+
+    async def until_done(self, *ids: str | None) -> None:
+        async def told_of() -> bool:
+            return self.done == list(ids)
+
+        await until(told_of)
+
+
+SIGN_IN = ElicitRequestURLParams(message="Sign in", url="https://example.org/go", elicitation_id="one")
+
+
+async def finishes(ctx: Context, arguments: Any) -> CallToolResult:
+    """A tool: says that a link is done with."""
+    await ctx.session.send_elicit_complete(arguments["text"])
+    return told("finished")
+
+
+async def test_a_client_is_told_when_the_link_that_it_was_given_is_done_with_and_of_no_other(tmp_path: Path) -> None:
+    world, play, person = make_world(tmp_path, settings=SETTINGS), Scripted(), Opens()
+    play.does = {"ask": asks(SIGN_IN), "finish": finishes}
+    servers = opener({"play": play}, "2025-11-25")
+    async with connect(world, NEAR, person=person, heard=person.heard, opener=servers) as connected:
+        for _ in range(2):
+            assert text_of(await bounded(connected.call("play__ask"))) == "accept None"
+            for own in ("another", "one", "one"):
+                await bounded(connected.call("play__finish", text=own))
+        await person.until_done(*[link.elicitation_id for link in person.links])
+        prompts = {prompt.id for prompt in await connected.store.prompts()}
+    assert set(person.done) == prompts
+
+
+@each_era
+async def test_a_link_that_is_done_with_is_asked_about_no_more_wherever_it_is_shown(cell: Cell, tmp_path: Path) -> None:
+    world, play, asked_for = make_world(tmp_path, settings=SETTINGS), Scripted(), anyio.Event()
+
+    async def does(ctx: Context, _: object) -> CallToolResult:
+        async def finish() -> None:
+            await asked_for.wait()
+            await ctx.session.send_elicit_complete("one")
+
+        replies = list[ElicitResult]()
+        async with anyio.create_task_group() as group:
+            group.start_soon(finish)
+            replies.append(await elicited(ctx, SIGN_IN))
+        return told(replies[0].action)
+
+    async def sees() -> None:
+        (prompt,) = await connected.open_prompts()
+        assert "example.org" in repr(prompt.subject)
+        asked_for.set()
+
+    play.does["ask"] = does
+    timing = Timing(patience=2 * LONG)
+    async with connect(world, cell, timing=timing, opener=opener({"play": play}, "2025-11-25")) as connected:
+        async with anyio.create_task_group() as group:
+            group.start_soon(sees)
+            assert text_of(await bounded(connected.call("play__ask"))) == "accept"
+        closed = await connected.store.prompts()
+    assert [(prompt.state, prompt.reason) for prompt in closed] == [(PromptState.WITHDRAWN, DONE_WITH)]
+
+
+@each_era
+@each_upstream
+@pytest.mark.parametrize("action", ["accept", "decline"])
+async def test_a_call_that_first_wants_links_opened_is_not_made_again_by_itself_and_the_person_is_given_them(
+    cell: Cell, theirs: Era, action: Literal["accept", "decline"], tmp_path: Path
+) -> None:
+    world, play, person, signed = make_world(tmp_path, settings=SETTINGS), Scripted(), Opens(action), list[str]()
+
+    async def wants(ctx: Context, arguments: Any) -> CallToolResult:
+        if not signed:
+            raise UrlElicitationRequiredError([SIGN_IN, SIGN_IN.model_copy(update={"elicitation_id": "two"})])
+        return told("signed in")
+
+    play.does = {"ask": wants, "finish": finishes}
+    hears = person.heard if cell.era == "2025-11-25" else None
+    async with connect(world, cell, person=person, heard=hears, opener=opener({"play": play}, theirs)) as connected:
+        first = await bounded(connected.call("play__ask"))
+        assert (first.is_error, len(play.calls)) == (True, 1)
+        assert "`play` first wants the person to open a link. " in text_of(first)
+        assert ("make the same call again" in text_of(first)) == (action == "accept")
+        assert [link.url for link in person.links] == [SIGN_IN.url, SIGN_IN.url]
+        signed.append("yes")
+        if (cell.era, theirs) == ("2025-11-25", "2025-11-25"):
+            await bounded(connected.call("play__finish", text="two"))
+            await person.until_done(person.links[1].elicitation_id)
+        assert text_of(await bounded(connected.call("play__ask"))) == "signed in"
 
 
 HOSTILE: dict[str, dict[str, Any]] = {
@@ -328,14 +434,3 @@ async def test_the_time_of_a_call_stands_still_while_a_person_is_asked() -> None
         await attending.answer(call, ElicitRequest(params=NAME))
         assert deadlines == [inf]
         assert call.scope.deadline < inf
-
-
-@pytest.mark.parametrize("said", ["1e400", "NaN", f"1{'0' * 400}", "0.5"])
-def test_a_default_that_is_no_number_of_its_field_is_left_out_and_the_form_can_be_shown(said: str) -> None:
-    """As a server writes it. Python reads all of them."""
-    schema = {"type": "object", "properties": {"age": {"type": "integer", "default": json.loads(said)}}}
-    asked = asked_in(ElicitRequestFormParams(message="Your age?", requested_schema=schema))
-    subject = ElicitationSubject(server="play", tool="play__ask", asked=asked)
-    assert schema_of(subject, titled=True)["properties"] == {"age": {"type": "integer"}}
-    assert isinstance(asked, FormAsked)
-    assert asked.fields == (NumberField(name="age", whole=True),)

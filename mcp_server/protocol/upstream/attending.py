@@ -5,6 +5,7 @@ connection: it is that call's whose task it names, else the only call's, or of s
 people's are under way it is put before nobody.
 """
 
+import secrets
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,15 @@ from typing import TypeVar
 import anyio
 from mcp.client.session import ClientRequestContext
 from mcp.shared.exceptions import MCPError, UrlElicitationRequiredError
-from mcp_types import INVALID_REQUEST, URL_ELICITATION_REQUIRED, ElicitRequest, ElicitRequestParams, ElicitResult, ErrorData
+from mcp_types import (
+    INVALID_REQUEST,
+    URL_ELICITATION_REQUIRED,
+    ElicitRequest,
+    ElicitRequestParams,
+    ElicitRequestURLParams,
+    ElicitResult,
+    ErrorData,
+)
 from pydantic import ValidationError
 
 from mcp_server.elicited import Replied
@@ -72,9 +81,15 @@ class Underway:
 class Attending:
     """Of one connection."""
 
-    def __init__(self, server: str, steady: Callable[[], float] = anyio.current_time) -> None:
+    def __init__(
+        self, server: str, *, finish: Callable[[str], None] | None = None, steady: Callable[[], float] = anyio.current_time
+    ) -> None:
+        """`finish`: told of the links that are done with, by what they are known by here. None: nobody is."""
         self._server = server
+        self._finish = finish
         self._steady = steady
+        self._links: dict[str, str] = {}
+        """What the links that it wanted opened are known by here, by its own ids; oldest first."""
         self._calls: list[Underway] = []
         """Oldest first."""
         self._times: deque[float] = deque(maxlen=MOST_AN_HOUR)
@@ -142,7 +157,7 @@ class Attending:
     async def _put(self, call: Underway, params: ElicitRequestParams, still: Sequence[Underway]) -> ElicitResult:
         """Before the person whose call it is. `still`: the calls for which no time passes meanwhile."""
         try:
-            asked = asked_in(params)
+            asked = asked_in(params, self._ref(params))
             self._count(call)
         except NotPut as refused:
             call.ask.refuse(str(refused))
@@ -162,6 +177,21 @@ class Attending:
         if reply is None:
             return CANCEL
         return ElicitResult(action=reply.action, content=None if reply.content is None else dict(reply.content))
+
+    def _ref(self, params: ElicitRequestParams) -> str:
+        """Up to 2025-11-25 a server gives a link an id, and says by it when it is done with. Another server may have the same."""
+        if not isinstance(params, ElicitRequestURLParams) or not params.elicitation_id:
+            return ""
+        ref = self._links[params.elicitation_id] = f"link_{secrets.token_hex(16)}"
+        while len(self._links) > MOST_AN_HOUR:
+            del self._links[next(iter(self._links))]
+        return ref
+
+    def completed(self, own: str) -> None:
+        """It says that a link is done with. `own`: its id of it."""
+        ref = self._links.pop(own, None)
+        if ref is not None and self._finish is not None:
+            self._finish(ref)
 
     def _count(self, call: Underway) -> None:
         now = self._steady()

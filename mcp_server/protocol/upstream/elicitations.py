@@ -48,8 +48,8 @@ class NotPut(Exception):
     """It is put before nobody. The text says why, for the server and for the model."""
 
 
-def asked_in(params: ElicitRequestParams) -> Asked:
-    """What the person is asked.
+def asked_in(params: ElicitRequestParams, ref: str = "") -> Asked:
+    """What the person is asked. `ref`: what a link is known by here.
 
     Raises:
         NotPut: It is nothing that a person is asked.
@@ -57,19 +57,19 @@ def asked_in(params: ElicitRequestParams) -> Asked:
     message = within(params.message, LONGEST_MESSAGE)
     match params:
         case ElicitRequestURLParams(url=url):
-            return _link(message, url)
+            return _link(message, url, ref)
         case ElicitRequestFormParams(requested_schema=schema):
             return FormAsked(message=message, fields=_fields(schema))
 
 
-def _link(message: str, url: str) -> LinkAsked:
+def _link(message: str, url: str, ref: str) -> LinkAsked:
     try:
         found = read_url(url)
     except ToolFailure:
         why = "it is no whole http or https address, or holds a user, a password, or what hides where it leads"
         raise NotPut(f"it wants a link opened that nobody is sent to: {why}") from None
     _, mark, fragment = url.strip().partition("#")
-    return LinkAsked(message=message, url=within(f"{found.text}{mark}{fragment}", LONGEST_MESSAGE), host=found.authority)
+    return LinkAsked(message=message, url=within(f"{found.text}{mark}{fragment}", LONGEST_MESSAGE), host=found.authority, ref=ref)
 
 
 class _Read(BaseModel):

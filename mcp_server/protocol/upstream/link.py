@@ -15,6 +15,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolResult,
+    ElicitCompleteNotification,
     ElicitRequestParams,
     ElicitResult,
     ErrorData,
@@ -121,6 +122,7 @@ class Link:
         workspace: str,
         on_ready: "Callable[[Link], None]",
         on_change: Callable[[Kind], None],
+        on_finish: Callable[[str], None],
     ) -> None:
         self.server = server
         self.config = config
@@ -145,7 +147,7 @@ class Link:
         self._ends = Ends()
         self._scope = anyio.CancelScope()
         self._listing = anyio.Lock()
-        self.attending = Attending(server)
+        self.attending = Attending(server, finish=on_finish)
         self.tasked = Tasked()
         self._client: Client | None = None
 
@@ -240,6 +242,8 @@ class Link:
     async def _heard(self, message: IncomingMessage) -> None:
         if isinstance(message, ProgressNotification):
             await self.tasked.progressed(message.params)
+        if isinstance(message, ElicitCompleteNotification):
+            self.attending.completed(message.params.elicitation_id)
         if isinstance(message, ResourceUpdatedNotification) and self.on_update is not None:
             self.on_update(message.params.uri)
         self._changed(kinds_of(message))

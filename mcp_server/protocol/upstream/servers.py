@@ -279,6 +279,7 @@ class Servers:
             on_ready=lambda made: standing.connected(made, self._clock(), self._steady() - made.born),
             workspace=whose.workspace,
             on_change=lambda kind: self.news.tell(standing.owner, kind),
+            on_finish=self.news.finish,
         )
         key = _key(name, config, whose)
         self._links[key] = link

@@ -3,7 +3,7 @@
 What they answer is the server's alone. What the model is told is that something was asked and came to nothing, never what was answered.
 """
 
-from mcp_server.elicited import CANCELLED, Asked, ElicitationSubject, Replied
+from mcp_server.elicited import CANCELLED, DONE_WITH, Asked, ElicitationSubject, Replied
 from mcp_server.records import Prompt, PromptState, TextPart
 from mcp_server.sessions.fitting import Misfit, reply_in
 from mcp_server.sessions.work import SessionContext
@@ -33,6 +33,8 @@ class Person:
             return CANCELLED
         if prompt.state is PromptState.ANSWERED and prompt.answer is not None:
             return self._answered(asked, prompt.answer.words)
+        if prompt.state is PromptState.WITHDRAWN and prompt.reason == DONE_WITH:
+            return Replied(action="accept")
         self._note(_unanswered(prompt))
         return CANCELLED
 
