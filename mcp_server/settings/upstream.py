@@ -149,7 +149,7 @@ class Upstream(Block):
     )
     cwd: Plain | None = key(
         None,
-        "The folder it starts in; absent: an empty one of Remit's own, or the workspace where `sandbox` holds it.",
+        "The folder it starts in; absent: one of Remit's own, or the workspace where `sandbox` holds it.",
         example="~/work",
     )
     url: Annotated[str, AfterValidator(_url)] | None = key(

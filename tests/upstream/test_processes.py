@@ -10,7 +10,8 @@ from structlog.testing import capture_logs
 
 from mcp_server.protocol.upstream import streams
 from mcp_server.protocol.upstream.servers import Servers
-from mcp_server.protocol.upstream.starting import folder_mark
+from mcp_server.protocol.upstream.starting import folder_mark, own_mark
+from mcp_server.settings.upstream import Upstream
 from mcp_server.tools.whose import Whose
 from tests.behaviour.stories import NEAR, bounded, until
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
@@ -72,7 +73,7 @@ async def test_a_server_gets_what_settings_name_and_nothing_else_of_the_environm
         "D": f"{world.workspace.resolve()}/x",
     }
     assert "OTHER_TOKEN" not in given
-    assert told["cwd"] == str((world.places.cache / "servers").resolve()), "what lies in a workspace is not run as a server"
+    assert Path(told["cwd"]).parent == (world.places.cache / "servers").resolve(), "what lies in a workspace is not run as a server"
 
 
 async def test_what_is_not_set_or_not_there_is_said_and_takes_nobody_elses_tools(tmp_path: Path) -> None:
@@ -237,11 +238,21 @@ async def test_a_held_server_writes_where_its_settings_say_and_nowhere_else(tmp_
     assert (world.workspace / "free/b").read_text() == "x"
 
 
+PEOPLE = [
+    Whose(principal=principal, workspace=workspace, root=root)
+    for principal in ("ada", "bob")
+    for workspace in ("/here", "/there")
+    for root in ("", "ses_one")
+]
+
+
 def test_a_held_server_shares_its_temporary_folder_with_no_other_persons_nor_trees() -> None:
-    people = [
-        Whose(principal=principal, workspace=workspace, root=root)
-        for principal in ("ada", "bob")
-        for workspace in ("/here", "/there")
-        for root in ("", "ses_one")
-    ]
-    assert len({folder_mark(whose) for whose in people}) == len(people)
+    assert len({folder_mark(whose) for whose in PEOPLE}) == len(PEOPLE)
+
+
+@pytest.mark.parametrize(("shareable", "folders"), [(False, 4), (True, 1)])
+def test_a_server_starts_in_no_folder_that_another_persons_started_in(shareable: bool, folders: int) -> None:
+    """Launchers run what lies there. A tree that ended leaves it to the next one of the same person in that workspace."""
+    config = Upstream(command="x", shareable=shareable)
+    assert len({own_mark("one", config, whose) for whose in PEOPLE}) == folders
+    assert own_mark("one", config, PEOPLE[0]) != own_mark("two", config, PEOPLE[0])

@@ -28,7 +28,7 @@ FREE = Direct(unlimited=True)
 """What a server runs in whose settings hold it in nothing: like any program of this user's."""
 
 OWN = "servers"
-"""The folder that a server starts in for which settings name none, below the one for temporary things."""
+"""Where servers start for which settings name no folder, each in one of its own; below the folder for temporary things."""
 
 LONG = Limits(cpu_seconds=7 * 24 * 3600)
 """A server lives for hours, and is ended by its lifetime."""
@@ -60,7 +60,7 @@ class Starting:
             CannotStart: It cannot be run as settings say.
             NotSet: What it must be given is not there.
         """
-        command, cwd = config.command or "", folder_of(config, whose.workspace, self._own())
+        command, cwd = config.command or "", folder_of(config, whose.workspace, self._own(name, config, whose))
         variables = {key: expanded(text, self.environment, whose.workspace) for key, text in config.env.items()}
         environment = {**self.harmless, **variables}
         program = program_at(placed(command, whose.workspace), cwd, environment)
@@ -72,9 +72,10 @@ class Starting:
         except OSError as error:
             raise CannotStart(f"the program `{command}` cannot be run: {error.strerror}") from error
 
-    def _own(self) -> Path:
-        """Where a server starts for which settings name no folder."""
-        (own := self.temporary / OWN).mkdir(mode=0o700, exist_ok=True)
+    def _own(self, name: str, config: Upstream, whose: Whose) -> Path:
+        """Where a server starts for which settings name no folder: what it leaves there is the same person's when it starts again there."""
+        own = self.temporary / OWN / own_mark(name, config, whose)
+        own.mkdir(mode=0o700, parents=True, exist_ok=True)
         return own
 
     def _held(self, name: str, wish: UpstreamSandbox | None, whose: Whose, environment: Mapping[str, str]) -> tuple[Backend, Profile]:
@@ -124,7 +125,16 @@ def program_at(command: str, cwd: str, environment: Mapping[str, str]) -> str:
 
 def folder_mark(whose: Whose) -> str:
     """Tells a server's temporary folder from that of the same one for somebody else."""
-    return hashlib.sha256(json.dumps([whose.principal, whose.workspace, whose.root]).encode()).hexdigest()[:16]
+    return _mark(whose.principal, whose.workspace, whose.root)
+
+
+def own_mark(name: str, config: Upstream, whose: Whose) -> str:
+    """Tells the folder of Remit's own that a server starts in from that of another one, and of the same one for somebody else."""
+    return name if config.shareable else f"{name}-{_mark(whose.principal, whose.workspace)}"
+
+
+def _mark(*parts: str) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 def _allowed(wish: UpstreamSandbox, whose: Whose) -> Authority:
