@@ -77,7 +77,10 @@ log = structlog.get_logger(__name__)
 STORE_FILE = "remit.db"
 SETTLED = 3.0
 """Seconds after its start within which a server has its client's first requests to answer, and does nothing that can wait."""
-HARMLESS = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ")
+CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS")
+"""Where the authorities are that this machine trusts beside the usual ones: where they are set, `npx` fetches nothing without."""
+
+HARMLESS = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "USER", "LOGNAME", "SHELL", "TZ", *CERTIFICATES)
 """What a tool's processes get of the server's environment. Everything else may be a secret."""
 
 

@@ -61,6 +61,7 @@ async def at(folder: Path, **said: Any) -> AsyncGenerator[At]:
 
     def way(name: str, config: Upstream, whose: Whose, ends: Ends) -> Any:
         made.tried.append(whose.workspace)
+        ends.complaint = lambda: "cannot fetch it: self-signed certificate"
         if made.away:
             raise ConnectionRefusedError("nobody is there")
         return play.server() if made.era == "2026-07-28" else OldEra(play.server())
@@ -201,6 +202,18 @@ async def test_a_list_of_too_many_is_cut(tmp_path: Path) -> None:
         offered = await bounded(made.servers.tools(HERE))
         assert len(offered) == MOST_TOOLS
         assert "the rest is left out" in made.servers.notices("alice")[0]
+
+
+async def test_a_server_that_does_not_come_up_in_time_is_told_of_with_what_it_complained_of(tmp_path: Path) -> None:
+    async with at(tmp_path, handshake_seconds=0.05) as made:
+
+        async def list_tools(*_: Any) -> Any:
+            await anyio.sleep_forever()
+
+        made.play.lister = list_tools
+        assert await bounded(made.servers.tools(HERE)) == ()
+        (notice,) = made.servers.notices("alice")
+        assert notice.endswith("within 0.05 s (`handshake_seconds`); its last words: cannot fetch it: self-signed certificate")
 
 
 async def test_a_list_that_is_none_is_a_failure_in_words(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ async def test_what_is_not_set_or_not_there_is_said_and_takes_nobody_elses_tools
     assert "MCP server unset: the environment variable NOWHERE_SET is not set" in info
     assert "MCP server absent: the program `no-such-program` is not found" in info
     assert "others may read it" in info
-    assert "MCP server mute: it did not start and list its tools within 0.3 s" in info
+    assert "MCP server mute: it did not start and list its tools within 0.3 s (`handshake_seconds`)" in info
     assert text_of(result) == "said hi"
     assert missing.is_error
 

@@ -39,7 +39,9 @@ def opener_of(
             known = partial(credentials.bearer, name, config, whose.principal)
             inner = reached(config, whose, environment, ends.status, known, blots.send)
         else:
-            inner = starting.started(name, config, whose, Words(lambda text: redacted(blots.text(text))), ends.end)
+            words = Words(lambda text: redacted(blots.text(text)))
+            ends.complaint = lambda: words.last
+            inner = starting.started(name, config, whose, words, ends.end)
         return _blotted(inner, blots, {**config.env, **config.headers}, environment)
 
     return way

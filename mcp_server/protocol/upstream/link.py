@@ -74,6 +74,8 @@ class Ends:
 
     over: anyio.Event = field(default_factory=anyio.Event)
     why: str = ""
+    complaint: Callable[[], str] = str
+    """What it complained of last, where it has a way to; empty: of nothing."""
     statuses: list[int] = field(default_factory=list[int])
     """What HTTP answered, newest last; only as many as matter."""
 
@@ -216,7 +218,9 @@ class Link:
         with anyio.move_on_after(self.config.handshake_seconds):
             await self.ready.wait()
         if not self.ready.is_set():
-            self._failed(f"it did not start and list its tools within {self.config.handshake_seconds:g} s")
+            why = f"it did not start and list its tools within {self.config.handshake_seconds:g} s (`handshake_seconds`)"
+            last = self._ends.complaint()
+            self._failed(f"{why}; its last words: {last}" if last else why)
             scope.cancel()
 
     def _failed(self, why: str) -> None:
