@@ -266,6 +266,34 @@ async def test_up_to_2025_11_25_a_call_is_a_task_where_the_tool_takes_it_as_one(
     assert (method is None) == (server.jobs == [])
 
 
+async def test_what_is_over_soon_does_not_take_as_long_as_its_server_wants_between_two_looks(tmp_path: Path) -> None:
+    async def works(job: Job) -> None:
+        await job.seen()
+        job.end("worked")
+
+    def seldom(method: str, said: Said) -> Said:
+        return {**said, "pollIntervalMs": 10**9} if "taskId" in said else said
+
+    server = TaskServer(era="2026-07-28", does=works, odd=seldom)
+    result, _ = await one_call(server, tmp_path)
+    assert text_of(result) == "worked"
+
+
+async def test_a_server_that_will_not_be_asked_so_often_is_asked_again_later(tmp_path: Path) -> None:
+    async def works(job: Job) -> None:
+        await job.seen(1)
+        job.end("worked")
+
+    def busy_once(method: str, said: Said) -> Said:
+        if method == "tasks/get" and server.methods.count(method) == 1:
+            raise Refused(-32050, "too many requests")
+        return said
+
+    server = TaskServer(era="2026-07-28", does=works, odd=busy_once)
+    result, _ = await one_call(server, tmp_path)
+    assert text_of(result) == "worked"
+
+
 async def test_a_task_that_asks_again_and_again_is_given_up(tmp_path: Path) -> None:
     """From 2026-07-28 on. Up to then what a connection asks is counted, whatever it is about."""
     looks = count()

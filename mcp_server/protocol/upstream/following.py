@@ -15,7 +15,10 @@ import anyio
 from anyio.abc import TaskGroup
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
-    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
     CallToolResult,
     Request,
 )
@@ -30,6 +33,7 @@ from mcp_server.protocol.upstream.progress import Progress
 from mcp_server.protocol.upstream.rounds import LEFT
 from mcp_server.protocol.upstream.task_wire import (
     LEAST_SECONDS,
+    MOST_SECONDS,
     OVER,
     Anything,
     CancelTask,
@@ -41,7 +45,12 @@ from mcp_server.protocol.upstream.tasked import Followed
 from mcp_server.tools.foreign import Order
 
 FIRST_PAUSE, LAST_PAUSE = LEAST_SECONDS, 2.0
-"""Seconds between two looks where the server has no wish: twice as long each time."""
+"""Seconds between two looks: twice as long each time, until they are what the server wishes, or where it has no wish the last. Servers wish
+for five seconds where they know nothing of how long it takes; what is over at once would take as long.
+"""
+
+HOPELESS = frozenset({INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING_REQUIRED_CLIENT_CAPABILITY})
+"""What a server says to a look that is in vain. Anything else may pass: trouble of its own, or that it was asked too often."""
 
 LOOK_SECONDS = 30.0
 """That one look may take."""
@@ -141,8 +150,8 @@ class Following(ABC):
 
     async def _rest(self, task: Task) -> None:
         """Until it is time to look again."""
-        pause = task.pause(self._pause)
-        self._pause = min(2 * self._pause, LAST_PAUSE)
+        pause = min(self._pause, task.pause(LAST_PAUSE))
+        self._pause = min(2 * self._pause, MOST_SECONDS)
         woken = self._one.woken
         with anyio.move_on_after(LEAST_SECONDS):
             await self._soon()
@@ -156,8 +165,7 @@ class Following(ABC):
 
     async def _look(self) -> Task:
         try:
-            # A server's own trouble may pass.
-            said = await self._asked(GetTask(params=self._params), LOOK_SECONDS, passing=frozenset({INTERNAL_ERROR}))
+            said = await self._asked(GetTask(params=self._params), LOOK_SECONDS, hopeless=HOPELESS)
         except MCPError as error:
             self._over = True
             raise unknown(
@@ -165,8 +173,9 @@ class Following(ABC):
             ) from error
         return task_in(said, self._params.task_id)
 
-    async def _asked(self, request: Request[Any, Any], seconds: float, passing: frozenset[int] = frozenset()) -> Mapping[str, Any]:
-        """The answer to what changes nothing. It is asked for again where it is lost, as long as there is hope.
+    async def _asked(self, request: Request[Any, Any], seconds: float, hopeless: frozenset[int] | None = None) -> Mapping[str, Any]:
+        """The answer to what changes nothing. It is asked for again where it is lost, as long as there is hope. `hopeless`: the
+        errors of the server's that leave none; None: any.
 
         Raises:
             MCPError: By the server's own word there is none.
@@ -177,7 +186,7 @@ class Following(ABC):
             try:
                 return (await (await self._reached()).look(request, Anything, seconds)).said
             except MCPError as error:
-                if not by_transport(error) and error.code not in passing:
+                if not by_transport(error) and (hopeless is None or error.code in hopeless):
                     raise
                 lost = words_of(error)
             except ToolFailure as error:

@@ -25,7 +25,7 @@ from pydantic import ValidationError
 from mcp_server.errors import ToolFailure
 from mcp_server.protocol.tasks_wire import UpdateParams
 from mcp_server.protocol.upstream.attending import MOST_A_CALL
-from mcp_server.protocol.upstream.following import LOOK_SECONDS, Following, Lead
+from mcp_server.protocol.upstream.following import FIRST_PAUSE, LOOK_SECONDS, Following, Lead
 from mcp_server.protocol.upstream.link import Link
 from mcp_server.protocol.upstream.rounds import LEFT, answers, elicitations
 from mcp_server.protocol.upstream.task_wire import (
@@ -117,6 +117,7 @@ class _Modern(Following):
         with suppress(MCPError, ToolFailure, ValueError):
             await self._link.look(update, Anything, LOOK_SECONDS)
             self._owed = {key: one for key, one in self._owed.items() if key not in responses}
+            self._pause = FIRST_PAUSE
             self._one.wake()
         self._telling -= 1
 
