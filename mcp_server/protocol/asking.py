@@ -82,7 +82,7 @@ def fresh(still: Open, put_off: frozenset[PromptId]) -> tuple[Prompt, ...]:
 
 
 async def pass_on(visit: Asker, prompt: Prompt, reply: Reply, *, channel: str) -> bool:
-    """Tell the sessions what came back. True: the prompt was put off and stays open.
+    """Tell the sessions what came back. True: the prompt was put off and stays open. What a person can put right they are asked once more.
 
     Not interrupted by a client that leaves: what a person answered counts.
     """
@@ -92,6 +92,9 @@ async def pass_on(visit: Asker, prompt: Prompt, reply: Reply, *, channel: str) -
                 answer = Answer(choice=choice, words=words, by=visit.principal.key, channel=channel, at=visit.clock())
                 # Not taken: closed by somebody else, or not to be answered so. Either way it is not put again by this call.
                 return not await visit.front.answer(prompt.id, answer, visit.principal)
+            case Unusable(amiss=amiss) if amiss and prompt.id not in visit.showing.amiss:
+                visit.showing.amiss.add(prompt.id, amiss)
+                return False
             case Unusable(reason=reason):
                 await visit.front.unaskable(prompt.id, reason)
                 return False

@@ -67,7 +67,7 @@ class FormChannel:
                 if link is not None:
                     visit.showing.given.give(link, prompt.id, self._session)
                     return read_opened(await self._session.elicit_url(message_of(prompt), link.url, prompt.id, self._request_id))
-                result = await self._session.elicit_form(message_of(prompt), schema, self._request_id)
+                result = await self._session.elicit_form(visit.showing.message(prompt), schema, self._request_id)
             except MCPError as error:
                 if error.code in _NOT_AN_ANSWER:
                     return PutOff()

@@ -31,6 +31,8 @@ class Unusable:
     """No person's decision can be read from it: *nobody could be asked*."""
 
     reason: str
+    amiss: str = ""
+    """What of it did not fit, where a person can put that right. Not in Remit's own words alone: a field has its name from its server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +104,7 @@ def _filled_in(subject: ElicitationSubject, content: Content) -> Reply:
     try:
         return _told(accepted(subject, content))
     except Misfit as misfit:
-        return Unusable(reason=f"the client accepted the form with what it does not take: {misfit}")
+        return Unusable(reason=f"the client accepted the form with what it does not take: {misfit}", amiss=str(misfit))
 
 
 def _decision(offered: Sequence[Choice], content: Content) -> Reply:

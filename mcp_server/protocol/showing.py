@@ -17,6 +17,7 @@ from mcp_server.protocol.elicited_forms import link_of, link_request
 from mcp_server.protocol.forms import message_of, schema_of
 from mcp_server.protocol.given_links import GivenLinks
 from mcp_server.records import Prompt, PromptId
+from mcp_server.sessions.offered import shown
 from mcp_server.sessions.ways import Ways
 
 Shape = Literal["form", "link", "panel"]
@@ -39,22 +40,24 @@ _LEADS = (
 )
 
 
-class Agreed:
-    """The prompts that a person agreed to open by a link. They are not put again: whoever waits for them only waits. One process's; kept in
-    memory, since being asked once more after a restart does no harm.
-    """
+class Noted:
+    """Prompts of which something is kept, with a word on it. One process's, in memory: to be asked anew after a restart does no harm."""
 
     def __init__(self) -> None:
-        self._ids: dict[str, None] = {}
+        self._words: dict[str, str] = {}
 
-    def add(self, prompt_id: str) -> None:
-        """The person agreed."""
-        while len(self._ids) >= MOST_KEPT:
-            del self._ids[next(iter(self._ids))]
-        self._ids[prompt_id] = None
+    def add(self, prompt_id: str, words: str = "") -> None:
+        """Keep it, in place of the oldest where there are too many."""
+        while len(self._words) >= MOST_KEPT:
+            del self._words[next(iter(self._words))]
+        self._words[prompt_id] = words
+
+    def get(self, prompt_id: str) -> str:
+        """The word on it; empty: there is none."""
+        return self._words.get(prompt_id, "")
 
     def __contains__(self, prompt_id: object) -> bool:
-        return prompt_id in self._ids
+        return prompt_id in self._words
 
 
 def declares_forms(capabilities: ClientCapabilities | None) -> bool:
@@ -74,8 +77,17 @@ class Showing:
     """What every request of one process shares."""
 
     ways: Ways = field(default_factory=Ways)
-    agreed: Agreed = field(default_factory=Agreed)
+    agreed: Noted = field(default_factory=Noted)
+    """Those that the person agreed to open by a link. They are not put again: whoever waits for them only waits."""
+    amiss: Noted = field(default_factory=Noted)
+    """Those that were answered with what does not fit, with what it was. They are put once more, and not twice."""
     given: GivenLinks = field(default_factory=GivenLinks)
+
+    def message(self, prompt: Prompt) -> str:
+        """What the person reads above the form."""
+        amiss = self.amiss.get(prompt.id)
+        again = f"\nWhat you entered does not fit, and was not sent:\n  │ {shown(amiss)}" if amiss else ""
+        return f"{message_of(prompt)}{again}"
 
     def shape(self, capabilities: ClientCapabilities | None, version: str, *, principal: str, panel: bool) -> Shape | None:
         """The first way in the settings' order that a request can carry now. `principal`: whose prompts it is about. `panel`: the request
@@ -117,7 +129,7 @@ class Showing:
             return link_key(prompt.id), ElicitRequest(params=ElicitRequestURLParams(message=link_message(prompt), url=page))
         if shape != "form":
             return None
-        form = ElicitRequestFormParams(message=message_of(prompt), requested_schema=schema_of(prompt, titled=True))
+        form = ElicitRequestFormParams(message=self.message(prompt), requested_schema=schema_of(prompt, titled=True))
         return prompt.id, ElicitRequest(params=form)
 
 

@@ -31,7 +31,7 @@ from mcp_server.protocol.upstream.attending import HOUR, MOST_A_CALL, MOST_AN_HO
 from mcp_server.protocol.upstream.rounds import MOST_ROUNDS
 from mcp_server.records import PromptState
 from mcp_server.sessions.answers import close_with
-from mcp_server.sessions.fitting import kept
+from mcp_server.sessions.fitting import MOST_TYPED, kept
 from mcp_server.tools.whose import Whose
 from tests.behaviour.stories import (
     NEAR,
@@ -91,6 +91,20 @@ async def test_a_servers_form_is_shown_as_the_servers_and_the_answer_goes_to_it(
         "These are the words of `play`. What you enter goes to it alone, and permits nothing in Remit.",
     ]
     assert form.requested_schema == NAME.requested_schema
+
+
+@each_era
+@pytest.mark.parametrize(("second", "said"), [("Ada", "accept {'decision': 'Ada'}"), ("B", "cancel None")])
+async def test_what_does_not_fit_a_servers_form_is_asked_once_more_with_what_was_wrong(
+    cell: Cell, second: str, said: str, tmp_path: Path
+) -> None:
+    world, play, person = make_world(tmp_path, settings=SETTINGS), Scripted(), Person(accepts(decision="A"), accepts(decision=second))
+    play.does["ask"] = asks(NAME)
+    async with connect(world, cell, person=person, timing=SLOWLY, opener=opener({"play": play})) as connected:
+        result = text_of(await bounded(connected.call("play__ask")))
+    assert result.splitlines()[-1] == said
+    first, again = (form.message for form in person.forms)
+    assert again == f"{first}\nWhat you entered does not fit, and was not sent:\n  │ decision: 2 to {MOST_TYPED} characters"
 
 
 @each_upstream
