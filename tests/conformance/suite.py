@@ -102,7 +102,7 @@ _OTHERWISE: Mapping[str, Mapping[str, str]] = {
         "tasks-lifecycle": _IN_WORDS,
         "tasks-mrtr-composition": "wants the first question before there is a task; Remit puts it in the task",
         "tasks-mrtr-input": "answers forms with what they do not ask for, which Remit passes on to no server; the one behind asks on",
-        "tasks-required-task-error": _IN_WORDS,
+        "tasks-required-task-error": "wants a tool that needs tasks refused to a client without; Remit follows its task for any client",
     },
 }
 DIFFERS: Mapping[tuple[str, str], str] = {

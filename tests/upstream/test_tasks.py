@@ -28,6 +28,8 @@ from tests.upstream.test_elicitation import NAME, SETTINGS, SLOWLY
 each_upstream = pytest.mark.parametrize("theirs", ERAS)
 MODERN = Cell(transport="memory", era="2026-07-28")
 
+UNKNOWN = "interrupted, outcome unknown: `play`:"
+
 each_of_ours = pytest.mark.parametrize("ours", ERAS)
 
 
@@ -234,27 +236,6 @@ async def test_a_task_that_never_ends_is_left_and_given_up_after_the_time_of_a_c
     result, server = await one_call(TaskServer(era=theirs, does=never_ends), tmp_path, call_seconds=0.3)
     assert text_of(result).startswith("interrupted, outcome unknown: `play`: it did not answer within 0.3 s, after the call was sent.")
     assert server.jobs[0].status == "cancelled"
-
-
-@each_upstream
-@pytest.mark.parametrize("forgets", [False, True])
-async def test_a_task_whose_connection_is_lost_is_asked_about_over_a_new_one_and_the_call_is_not_sent_again(
-    theirs: Era, forgets: bool, tmp_path: Path
-) -> None:
-    async def works(job: Job) -> None:
-        await job.seen(1)
-        if forgets:
-            server.jobs.clear()
-        server.hang_up()
-        await job.seen(2)
-        (answer,) = await job.ask(NAME)
-        job.end(f"{answer['action']}")
-
-    server, person = TaskServer(era=theirs, does=works), Person(accepts(decision="Ada"))
-    result, _ = await one_call(server, tmp_path, person=person)
-    said = "interrupted, outcome unknown: `play`: it no longer knows the task that it made of the call (Task not found)"
-    assert text_of(result).startswith(said if forgets else "accept")
-    assert (server.connections, server.methods.count("tools/call"), server.methods.count("tasks/cancel")) == (2, 1, 0)
 
 
 @pytest.mark.parametrize(("support", "method"), [("optional", "tasks/get"), ("forbidden", None), (None, None)])

@@ -23,7 +23,7 @@ from mcp_types import (
     Request,
 )
 
-from mcp_server.errors import ToolFailure
+from mcp_server.errors import OutcomeUnknown, ToolFailure
 from mcp_server.protocol.tasks_wire import TaskParams
 from mcp_server.protocol.upstream.attending import Underway
 from mcp_server.protocol.upstream.cleaning import in_line
@@ -69,7 +69,9 @@ class Lead:
     link: Link
     """Over which the call was sent."""
     again: Callable[[], Awaitable[Link]]
-    """Gives a connection to the same server for the same caller. Raises `ToolFailure` where none can be had now."""
+    """Gives a connection to the same server for the same caller. Raises `OutcomeUnknown` where none ever will be, `ToolFailure` where none
+    can be had now.
+    """
     call: Underway
     progress: Progress
     order: Order
@@ -189,6 +191,8 @@ class Following(ABC):
                 if not by_transport(error) and (hopeless is None or error.code in hopeless):
                     raise
                 lost = words_of(error)
+            except OutcomeUnknown:
+                raise
             except ToolFailure as error:
                 lost = str(error)
             await anyio.sleep(pause)
@@ -200,7 +204,8 @@ class Following(ABC):
             return self._link
         link = await self._lead.again()
         if link.era != self._lead.link.era:
-            raise ToolFailure(f"`{self._server}` speaks another version of the protocol now")
+            self._over = True
+            raise unknown(self._server, "it speaks another version of the protocol now")
         self._link = link
         order = self._lead.order
         self._held.enter_context(link.counted())

@@ -1,4 +1,4 @@
-"""Tasks of servers at an address, where one look after the other is lost on its way."""
+"""Calls that another server made tasks of, and then was lost: looked at again, and never sent again."""
 
 import json
 from pathlib import Path
@@ -7,15 +7,71 @@ from typing import Any
 import httpx2
 import pytest
 
+from mcp_server.errors import OutcomeUnknown
 from mcp_server.protocol.upstream.link import Ends
+from mcp_server.protocol.upstream.servers import Servers
 from mcp_server.protocol.upstream.web import reached
 from mcp_server.settings.upstream import Upstream
-from mcp_server.tools.foreign import Whose
+from mcp_server.store.sqlite import open_store
+from mcp_server.tools.foreign import Order, Whose
+from mcp_server.tools.hearing import Deaf
 from tests.behaviour.stories import NEAR, bounded
 from tests.behaviour.world import connect, make_world, text_of
-from tests.protocol.connect import Era
+from tests.protocol.connect import Era, Person, accepts
+from tests.upstream.scripted import Nobody
 from tests.upstream.task_server import Job, Refused, TaskServer
-from tests.upstream.test_elicitation import SETTINGS
+from tests.upstream.test_elicitation import NAME, SETTINGS
+from tests.upstream.test_lives import HERE
+from tests.upstream.test_tasks import UNKNOWN, each_upstream, one_call
+
+
+@each_upstream
+@pytest.mark.parametrize("comes_back", ["knowing it", "having forgotten it", "another"])
+async def test_a_task_whose_connection_is_lost_is_asked_about_over_a_new_one_and_the_call_is_not_sent_again(
+    theirs: Era, comes_back: str, tmp_path: Path
+) -> None:
+    async def works(job: Job) -> None:
+        await job.seen(1)
+        if comes_back == "another":
+            server.era = "2026-07-28" if theirs == "2025-11-25" else "2025-11-25"
+        if comes_back == "having forgotten it":
+            server.jobs.clear()
+        server.hang_up()
+        await job.seen(2)
+        (answer,) = await job.ask(NAME)
+        job.end(f"{answer['action']}")
+
+    server, person = TaskServer(era=theirs, does=works), Person(accepts(decision="Ada"))
+    result, _ = await one_call(server, tmp_path, person=person)
+    said = {
+        "knowing it": "accept",
+        "having forgotten it": f"{UNKNOWN} it no longer knows the task that it made of the call (Task not found)",
+        "another": f"{UNKNOWN} it speaks another version of the protocol now",
+    }
+    assert text_of(result).startswith(said[comes_back])
+    assert (server.connections, server.methods.count("tools/call"), server.methods.count("tasks/cancel")) == (2, 1, 0)
+
+
+async def test_no_other_server_is_asked_about_a_task_that_has_its_makers_name_in_settings_since(tmp_path: Path) -> None:
+    async def works(job: Job) -> None:
+        await job.seen(1)
+        settings["play"] = Upstream(command="another")
+        server.hang_up()
+
+    async def unheard(_: object) -> None:
+        pass
+
+    settings, server, store = {"play": Upstream(command="unused")}, TaskServer(era="2026-07-28", does=works), open_store(tmp_path / "db")
+    async with server.running() as way:
+        servers = Servers(settings=lambda: {**settings}, store=store, opener=way, version="1", clock=lambda: 0.0, steady=lambda: 0.0)
+        async with servers.open():
+            found = await bounded(servers.tool(HERE, "play__work"))
+            assert found is not None
+            order = Order(whose=HERE, tool=found, arguments={}, progress=unheard, hearer=Deaf(), ask=Nobody())
+            with pytest.raises(OutcomeUnknown, match="settings have another server of that name now"):
+                await bounded(servers.call(order))
+    await store.close()
+    assert server.connections == 1
 
 
 class Street(httpx2.AsyncBaseTransport):
