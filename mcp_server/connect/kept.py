@@ -15,6 +15,7 @@ import anyio
 from mcp_server.errors import ConfigError, Fault
 from mcp_server.protocol.sign_in.given import SignedIn
 from mcp_server.settings.places import private_folder
+from mcp_server.settings.secret_files import secret_in
 
 if sys.platform == "win32":
     import msvcrt
@@ -98,20 +99,9 @@ def read_key(file: Path) -> str:
     """An API key from a file of its own.
 
     Raises:
-        ConfigError: There is none, or others may read it.
+        ConfigError: There is none, or it is not private.
     """
-
-    def fault(problem: str, remedy: str) -> ConfigError:
-        return ConfigError((Fault(file=str(file), line=None, problem=problem, remedy=remedy),))
-
-    try:
-        text = file.read_text(encoding="utf-8").strip()
-        mode = file.stat().st_mode
-    except (OSError, UnicodeDecodeError) as error:
-        raise fault(f"cannot be read: {getattr(error, 'strerror', None) or 'no text'}", "name the file that holds the key") from None
-    if sys.platform != "win32" and mode & 0o077:
-        raise fault("others on this machine may read it", f"run `chmod 600 {file}`")
-    return checked_key(text, str(file))
+    return checked_key(secret_in(file), str(file))
 
 
 def checked_key(text: str, where: str) -> str:

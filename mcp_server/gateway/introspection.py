@@ -9,9 +9,9 @@ import anyio
 
 from mcp_server.gateway.fetching import Fetcher
 from mcp_server.gateway.jose import LEEWAY, life_of
-from mcp_server.gateway.secret_files import read_secret
 from mcp_server.gateway.verified import Refused
 from mcp_server.settings.gateway import Issuer
+from mcp_server.settings.secret_files import secret_in
 
 KEPT = 30.0
 """Seconds that an answer counts: as long a token that its issuer has revoked may still pass."""
@@ -37,7 +37,7 @@ class Asking:
             raise ValueError("the issuer has no introspection")
         self.issuer = issuer
         self._where = where
-        self._secret = read_secret(where.client_secret_file)
+        self._secret = secret_in(where.client_secret_file)
         self._audience = audience
         self._fetcher = fetcher
         self._clock = clock

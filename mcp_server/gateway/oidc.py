@@ -17,10 +17,10 @@ from mcp_server.gateway.authority import Authority, person_of
 from mcp_server.gateway.fetching import Fetcher, may_fetch
 from mcp_server.gateway.issuers import FRESH, PAUSE, metadata_places
 from mcp_server.gateway.jose import LEEWAY
-from mcp_server.gateway.secret_files import read_secret
 from mcp_server.gateway.verified import Refused
 from mcp_server.principal import TokenPrincipal
 from mcp_server.settings.gateway import Gateway, Issuer
+from mcp_server.settings.secret_files import secret_in
 
 log = structlog.get_logger("gateway")
 
@@ -211,7 +211,7 @@ def client_of(gateway: Gateway) -> tuple[Issuer, Client] | None:
     said, issuer, console = gateway.console, gateway.console_issuer, gateway.console_url
     if said is None or said.client_id is None or issuer is None or console is None:
         return None
-    secret = "" if said.client_secret_file is None else read_secret(said.client_secret_file)
+    secret = "" if said.client_secret_file is None else secret_in(said.client_secret_file)
     return issuer, Client(id=said.client_id, secret=secret, scopes=tuple(said.scopes), redirect=f"{console}/callback")
 
 

@@ -158,6 +158,7 @@ async def test_the_issuers_own_answers_are_looked_at(world: World) -> None:
     async with issuing() as issuer:
         secret = world.folder / "secret"
         secret.write_text("s3cret\n")
+        secret.chmod(0o600)
         introspection = {"url": f"{issuer.url}/introspect", "client_id": "remit", "client_secret_file": str(secret)}
         said = {"issuer": issuer.url, "introspection": introspection}
 

@@ -165,8 +165,9 @@ async def teamed(
             issuer.client(CLIENT, f"{origin}/console/callback", secret=secret)
             said: dict[str, Any] = {"client_id": CLIENT}
             if secret is not None:
-                (folder / "client-secret").write_text(f"{secret}\n")
-                said["client_secret_file"] = str(folder / "client-secret")
+                (file := folder / "client-secret").write_text(f"{secret}\n")
+                file.chmod(0o600)
+                said["client_secret_file"] = str(file)
             settings = {"url": f"{origin}/mcp", "issuers": [{"issuer": issuer.url}], "console": said, **gateway}
             now = [Gateway.model_validate(settings)]
             async with _served(now, folder, sock, signs, servers) as (store, clocks):

@@ -33,6 +33,7 @@ async def issuer() -> AsyncGenerator[Issuer]:
 async def gateway(issuer: Issuer, tmp_path: Path) -> AsyncGenerator[Inside]:
     secret = tmp_path / "secret"
     secret.write_text("s3cr3t")
+    secret.chmod(0o600)
     asked = {"url": f"{issuer.url}/introspect", "client_id": "remit", "client_secret_file": str(secret)}
     world = make_world(tmp_path / "team", settings={"permission": {"bash": "allow", "edit": "allow"}})
     async with inside(world, {"issuers": [{"issuer": issuer.url, "introspection": asked}]}) as served:

@@ -49,6 +49,7 @@ class Desk:
 async def desk(tmp_path: Path) -> AsyncGenerator[Desk]:
     secret = tmp_path / "secret"
     secret.write_text("s3cr3t/+\n")
+    secret.chmod(0o600)
     async with issuing() as issuer, issuing() as other:
         asked = {"url": f"{issuer.url}/introspect", "client_id": "remit", "client_secret_file": str(secret)}
         gateway = Gateway.model_validate(

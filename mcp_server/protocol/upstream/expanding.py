@@ -2,12 +2,11 @@
 
 import os
 import re
-import stat
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 
-from mcp_server.errors import ToolFailure
+from mcp_server.errors import ConfigError, ToolFailure
 from mcp_server.redaction import SECRET_NAME, SHORTEST
+from mcp_server.settings.secret_files import secret_in
 from mcp_server.settings.upstream import Upstream
 
 _NAMED = re.compile(r"\$\{(?:file:(?P<file>[^}]+)|(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?::-(?P<otherwise>[^}]*))?)\}")
@@ -16,9 +15,6 @@ _LOGIN = re.compile(r"://[^/\s:@]*:([^/\s]+)@")
 _SCHEMES = ("bearer", "basic", "token")
 """Words before a secret that are none."""
 WORKSPACE = "workspaceFolder"
-
-LARGEST_FILE = 64 * 1024
-"""Bytes of a file that holds a secret; the longest key there is takes a tenth."""
 
 
 LONG = 16
@@ -95,23 +91,9 @@ def held_in(name: str) -> str:
     """The secret that the file holds.
 
     Raises:
-        NotSet: It cannot be read, is somebody else's to read, or is no line of text.
+        NotSet: It cannot be had: see `secret_in`.
     """
-    path = Path(name).expanduser()
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    except OSError as error:
-        raise NotSet(f"the file {path} cannot be read: {error.strerror}") from error
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise NotSet(f"{path} is not a regular file")
-        if os.name == "posix" and status.st_mode & 0o077:
-            raise NotSet(f"the file {path} holds a secret and others may read it; `chmod 600` it")
-        content = file.read(LARGEST_FILE + 1)
-    if len(content) > LARGEST_FILE:
-        raise NotSet(f"the file {path} is larger than {LARGEST_FILE:,} bytes")
-    text = content.decode(errors="replace").strip()
-    if not text or "\n" in text:
-        raise NotSet(f"the file {path} does not hold one line")
-    return text
+        return secret_in(name)
+    except ConfigError as error:
+        raise NotSet(f"the file {error}") from error
