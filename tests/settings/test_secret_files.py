@@ -23,23 +23,24 @@ def test_it_is_the_one_line_without_the_space_around_it(tmp_path: Path) -> None:
     assert (secret_in(file), secret_in(str(link))) == ("drawn-by-chance", "drawn-by-chance")
 
 
+WRONG: list[tuple[Callable[[Path], object], str]] = [
+    (lambda file: None, "cannot be read: it is not there"),
+    (lambda file: file.mkdir(), "is not a regular file"),
+    (lambda file: os.mkfifo(file, 0o600), "is not a regular file"),
+    (lambda file: written(file, mode=0o640), "others may read it"),
+    (lambda file: written(file, mode=0o602), "others may read it"),
+    (lambda file: written(file, b"\n"), "does not hold one line of text"),
+    (lambda file: written(file, b"one\ntwo"), "does not hold one line of text"),
+    (lambda file: written(file, b"\xff\xfe"), "does not hold one line of text"),
+    (lambda file: written(file, b"x" * (LARGEST + 1)), "does not hold one line of text"),
+]
+
+
 @posix
 @pytest.mark.parametrize(
-    ("made", "problem"),
-    [
-        (lambda file: None, "cannot be read: it is not there"),
-        (lambda file: file.mkdir(), "is not a regular file"),
-        (lambda file: os.mkfifo(file, 0o600), "is not a regular file"),
-        (lambda file: written(file, mode=0o640), "others may read it"),
-        (lambda file: written(file, mode=0o602), "others may read it"),
-        (lambda file: written(file, b"\n"), "does not hold one line of text"),
-        (lambda file: written(file, b"one\ntwo"), "does not hold one line of text"),
-        (lambda file: written(file, b"\xff\xfe"), "does not hold one line of text"),
-        (lambda file: written(file, b"x" * (LARGEST + 1)), "does not hold one line of text"),
-    ],
-    ids=["none", "folder", "pipe", "group", "writable", "empty", "two", "no text", "large"],
+    ("made", "problem"), WRONG, ids=["none", "folder", "pipe", "group", "writable", "empty", "two", "no text", "large"]
 )
-def test_what_is_not_so_is_a_fault_that_shows_nothing_of_it(made: Callable[[Path], None], problem: str, tmp_path: Path) -> None:
+def test_what_is_not_so_is_a_fault_that_shows_nothing_of_it(made: Callable[[Path], object], problem: str, tmp_path: Path) -> None:
     made(file := tmp_path / "key")
     with pytest.raises(ConfigError) as caught:
         secret_in(file)
@@ -57,9 +58,13 @@ def test_a_file_of_roots_may_be_read_by_its_group_and_one_of_another_users_is_re
     owner: int, mode: int, problem: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written(file := tmp_path / "key")
-    whole = list(file.stat())
-    whole[0], whole[4] = whole[0] & ~0o777 | mode, owner
-    monkeypatch.setattr(os, "fstat", lambda _: os.stat_result(whole))
+    was = file.stat()
+    told = os.stat_result((was.st_mode & ~0o777 | mode, *was[1:4], owner, *was[5:]))
+
+    def says(descriptor: int) -> os.stat_result:
+        return told
+
+    monkeypatch.setattr(os, "fstat", says)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     if problem is None:
         assert secret_in(file) == "drawn-by-chance"
