@@ -191,8 +191,9 @@ class Following(ABC):
                 if not by_transport(error) and (hopeless is None or error.code in hopeless):
                     raise
                 lost = words_of(error)
-            except OutcomeUnknown:
-                raise
+            except OutcomeUnknown as error:
+                self._over = True
+                raise unknown(self._server, str(error)) from error
             except ToolFailure as error:
                 lost = str(error)
             await anyio.sleep(pause)
@@ -204,8 +205,7 @@ class Following(ABC):
             return self._link
         link = await self._lead.again()
         if link.era != self._lead.link.era:
-            self._over = True
-            raise unknown(self._server, "it speaks another version of the protocol now")
+            raise OutcomeUnknown("it speaks another version of the protocol now")
         self._link = link
         order = self._lead.order
         self._held.enter_context(link.counted())

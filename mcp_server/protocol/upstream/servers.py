@@ -13,9 +13,8 @@ import structlog
 from anyio.abc import TaskGroup
 from mcp.server.lowlevel.server import Server
 
-from mcp_server.errors import StoreError, ToolFailure
+from mcp_server.errors import OutcomeUnknown, StoreError, ToolFailure
 from mcp_server.protocol.upstream.calling import done
-from mcp_server.protocol.upstream.failing import unknown
 from mcp_server.protocol.upstream.link import Ends, Link, Transport
 from mcp_server.protocol.upstream.naming import Definition, text_of
 from mcp_server.protocol.upstream.pinning import marked
@@ -190,7 +189,7 @@ class Servers:
 
         async def again() -> Link:
             if self._group is None or self._recent().get(link.server) != link.config:
-                raise unknown(link.server, "Remit is ending" if self._group is None else "settings have another server of that name now")
+                raise OutcomeUnknown("Remit is ending" if self._group is None else "settings have another server of that name now")
             return await self.linked(link.server, link.config, order.whose)
 
         try:
