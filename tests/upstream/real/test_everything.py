@@ -1,16 +1,28 @@
-"""`@modelcontextprotocol/server-everything` behind Remit: texts, pictures, structure, errors, progress, and a subagent with a ban."""
+"""`@modelcontextprotocol/server-everything` behind Remit: texts, pictures, structure, errors, progress,
+what it asks and logs, and a subagent with a ban.
+"""
 
 from pathlib import Path
 from typing import Any
 
 import anyio
 from mcp.client.client import Client
-from mcp_types import ImageContent, TextContent, TextResourceContents
+from mcp_types import (
+    ElicitRequestFormParams,
+    ElicitResult,
+    EmptyResult,
+    ImageContent,
+    LoggingMessageNotification,
+    SetLevelRequest,
+    SetLevelRequestParams,
+    TextContent,
+    TextResourceContents,
+)
 
 from mcp_server.protocol.timing import Timing
-from tests.behaviour.stories import bounded, calls, errand, says
+from tests.behaviour.stories import bounded, calls, errand, says, until
 from tests.behaviour.world import connect, make_world, text_of
-from tests.protocol.connect import ERAS, Cell, Person, accepts, client_of
+from tests.protocol.connect import ERAS, Cell, Person, client_of
 from tests.upstream.real.installed import needs_servers, of_npm
 
 pytestmark = needs_servers
@@ -46,6 +58,29 @@ async def researches(client: Client, reports: list[str]) -> None:
     reports.append(text_of(found).splitlines()[0])
 
 
+CONTENT: dict[str, str | int | float | bool | list[str] | None] = {
+    "name": "Ada",
+    "check": True,
+    "email": "ada@example.org",
+    "birthdate": "1815-12-10",
+    "integer": 42,
+    "titledMultipleSelectEnum": ["fish-1", "fish-3"],
+    "legacyTitledEnum": "pet-5",
+}
+
+
+async def fills_in(params: ElicitRequestFormParams) -> ElicitResult:
+    """What its research asks, and its tool that asks for something of each kind."""
+    research = "interpretation" in params.requested_schema["properties"]
+    return ElicitResult(action="accept", content={"interpretation": "snake"} if research else CONTENT)
+
+
+async def is_asked(client: Client, reports: list[str]) -> None:
+    """Its form with a field of each kind."""
+    told = text_of(await bounded(client.call_tool("everything__trigger-elicitation-request")))
+    reports += [line for line in told.splitlines() if line.startswith(("✅", "- "))]
+
+
 async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_far_as_it_may(tmp_path: Path) -> None:
     script = {
         "general": [
@@ -56,13 +91,19 @@ async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_f
     world = make_world(tmp_path, script=script, settings={"mcpServers": {"everything": of_npm("server-everything", "stdio")}, **RULES})
     steps: list[float] = []
     reports: list[str] = []
-    person = Person(accepts(interpretation="snake"))
+    inputs: list[str] = []
+    logged: list[str] = []
+    person = Person(fills_in)
 
     async def heard(progress: float, total: float | None, message: str | None) -> None:
         steps.append(progress)
 
+    async def hears(message: object) -> None:
+        if isinstance(message, LoggingMessageNotification):
+            logged.append(f"{message.params.logger}: {message.params.data}")
+
     timing = Timing(progress_every=0.02, reflex=0.0)
-    async with connect(world, Cell(transport="memory", era=ERAS[0]), person=person, timing=timing) as connected:
+    async with connect(world, Cell(transport="memory", era=ERAS[0]), person=person, timing=timing, heard=hears) as connected:
         assert connected.parts is not None
         async with client_of(connected.parts.server, ERAS[1], person) as newer, anyio.create_task_group() as group:
             for client in (connected.client, newer):
@@ -86,6 +127,7 @@ async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_f
                 assert set(weather.structured_content or {}) == {"temperature", "conditions", "humidity"}
 
                 await reads(client)
+                await is_asked(client, inputs)
                 steps.clear()
                 long = {"duration": 0.2, "steps": 2}
                 (slow,) = (name for name in listed if name.startswith("everything__trigger-long"))
@@ -94,9 +136,21 @@ async def test_everything_is_used_by_clients_of_both_eras_and_by_a_subagent_as_f
                 assert text_of(done) == "Long running operation completed. Duration: 0.2 seconds, Steps: 2."
                 assert steps
 
+        wanted = SetLevelRequest(params=SetLevelRequestParams(level="debug"))
+        await bounded(connected.client.session.send_request(wanted, EmptyResult))
+        for said in ("Started", "Stopped"):
+            assert f"{said} simulated" in text_of(await bounded(connected.call("everything__toggle-simulated-logging")))
+
+        async def told_of() -> bool:
+            return any(one.startswith("everything: ") and "level" in one for one in logged)
+
+        await until(told_of)
         story = text_of(await bounded(connected.call("task", **errand("general"), tools=["everything__echo", "everything__get-env"])))
     assert reports == ["# Research Report: python (snake)"] * 2
-    assert ["multiple interpretations" in form.message for form in person.forms] == [True, True]
+    assert sorted("multiple interpretations" in form.message for form in person.forms) == [False, False, True, True]
+    assert all(form.message.startswith("The MCP server `everything` asks you, while build uses everything__") for form in person.forms)
+    given = ["Name: Ada", "Agreed to terms: true", "Email: ada@example.org", "Birthdate: 1815-12-10", "Favorite Integer: 42"]
+    assert inputs == ["✅ User provided the requested information!", *(f"- {line}" for line in given)] * 2
     said, left_out, banned_too = story.split("|")
     assert "From the MCP server `everything`" in said
     assert "Echo: hi" in said
