@@ -1,4 +1,5 @@
-"""Load through what stands before the same server: nothing, a proxy on the SDK alone, FastMCP's proxy, Remit, and ContextForge.
+"""Load through what stands before the same server: nothing, a proxy on the SDK alone, FastMCP's proxy, Remit with and without what governs,
+and ContextForge.
 
 Each is a process of its own that is there during the whole measurement; they are called by turns, in rounds.
 """
@@ -103,6 +104,7 @@ _HOW = {
     "pass-through proxy": "a server and a client of the `mcp` SDK, one connection to the server, nothing between",
     "FastMCP's proxy": f"`fastmcp run URL` {FASTMCP}, as it comes",
     "Remit": "`remit serve --http`: the rules of each call, its decision on the disk before it, its end written after it",
+    "Remit, policy and audit off": "no server to be had: Remit's own parts, put together here with a gate that judges and writes nothing",
     "ContextForge": f"`mcpgateway` {CONTEXTFORGE} on SQLite, without sign-in, limits of rates and pages",
 }
 
@@ -165,17 +167,21 @@ def _targets(made: Ground, stack: ExitStack) -> list[Target]:
     def start(name: str, *command: str, environment: Mapping[str, str] | None = None) -> int:
         return stack.enter_context(_process(name, made, command, environment or {}))
 
-    ports = [_free_port() for _ in range(5)]
-    behind, passing, fast, own, forge = (f"http://127.0.0.1:{port}/mcp" for port in ports)
+    ports = [_free_port() for _ in range(6)]
+    behind, passing, fast, own, forge, bare = (f"http://127.0.0.1:{port}/mcp" for port in ports)
     direct_id = start("fixture", sys.executable, "-m", "benchmarks.peers.fixture", str(ports[0]))
     _listens(ports[0])
     passing_id = start("passing", sys.executable, "-m", "benchmarks.peers.fixture", str(ports[1]), behind)
     run = ("run", behind, "--transport", "http", "--port", str(ports[2]), "--no-banner", "--log-level", "ERROR")
     fast_id = start("fastmcp", str(BUILD / "fastmcp" / "bin" / "fastmcp"), *run)
     settings = {"mcpServers": {"play": {"url": behind, "shareable": True}}, "permission": RULES}
-    (made.folder / "config" / "settings.yaml").write_text(json.dumps(settings))
+    apart = stack.enter_context(ground())
+    for place in (made, apart):
+        (place.folder / "config" / "settings.yaml").write_text(json.dumps(settings))
     serve = ("serve", "--http", f"127.0.0.1:{ports[3]}", "--workspace", str(made.workspace), "--log-level", "error")
     own_id = start("remit", sys.executable, "-m", "mcp_server", *serve)
+    ungoverned = (sys.executable, "-m", "benchmarks.ungoverned", str(ports[5]), str(apart.workspace))
+    bare_id = start("ungoverned", *ungoverned, environment=apart.environment)
     gateway = str(BUILD / "peers" / "contextforge" / "bin" / "mcpgateway")
     forge_id = start("contextforge", gateway, "--port", str(ports[4]), environment=_forge(made, ports[4]))
     for port in ports:
@@ -186,6 +192,7 @@ def _targets(made: Ground, stack: ExitStack) -> list[Target]:
         Target(name="pass-through proxy", url=passing, tool="say", process=passing_id),
         Target(name="FastMCP's proxy", url=fast, tool="say", process=fast_id),
         Target(name="Remit", url=own, tool="play__say", process=own_id),
+        Target(name="Remit, policy and audit off", url=bare, tool="play__say", process=bare_id),
         Target(name="ContextForge", url=f"{forge}/", tool="play-say", process=forge_id, eras=ERAS[:1]),
     ]
 

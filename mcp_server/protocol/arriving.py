@@ -35,10 +35,12 @@ class Arriving:
 
     async def visit(self, caller: Caller, root: SessionRecord, tool: str, arguments: Mapping[str, Any], back: RoundState | None) -> Visit:
         """A hold on the call. `back`: what a retry brings of it; None: it begins now."""
-        # Shielded: a call that was begun must be known here, or nobody detaches from it.
-        with anyio.fail_after(self.timing.begin, shield=True):
-            begun = self.front.begin(root, tool, arguments) if back is None else self.front.rejoin(root, back.call)
-            call_id = await begun
+        # A call that was begun must be known here, or nobody detaches from it: to begin one is no point of cancellation, to find one is.
+        if back is None:
+            call_id = await self.front.begin(root, tool, arguments)
+        else:
+            with anyio.fail_after(self.timing.begin, shield=True):
+                call_id = await self.front.rejoin(root, back.call)
         return Visit(
             front=self.front,
             principal=caller.principal,

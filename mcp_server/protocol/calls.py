@@ -32,8 +32,10 @@ _GONE = "the client has gone"
 RUNS, ASKS = "running", "a person is asked"
 """What is noted of calls that have not ended, beside the words of `Ending`."""
 
-_AT_ONCE = 0.05
-"""Seconds. A call that ends within them needs no company: no progress is due, and no reader has lost patience."""
+_AT_ONCE, _BEFORE_HANDLE = 0.25, 0.05
+"""Seconds. A call that ends within them needs no company: no progress is due, and no reader has lost patience. The second holds for clients
+that take a handle, which they are given soon.
+"""
 
 Request = ServerRequestContext[Line, Any]
 CallerOf = Callable[[Request], Caller]
@@ -146,7 +148,7 @@ class ToolCalls:
         self._front.listens(visit.call_id, level_of(ctx, line))
         try:
             if back is None:
-                outcome = await self._front.settle(root, visit.call_id, seconds=_AT_ONCE)
+                outcome = await self._front.settle(root, visit.call_id, seconds=_AT_ONCE if keeper is None else _BEFORE_HANDLE)
                 if isinstance(outcome, Ended):
                     await passed_on(ctx, visit)
                 if isinstance(outcome, Ended) or (keeper is not None and spec.outlasts):

@@ -12,7 +12,7 @@ from starlette.requests import Request as HttpRequest
 from mcp_server.policy.values import CallId
 from mcp_server.protocol.asking import Visit
 from mcp_server.protocol.lines import Line
-from mcp_server.protocol.log_telling import LogTelling
+from mcp_server.protocol.log_telling import LogTelling, tell_log
 from mcp_server.protocol.sampling_calls import ModelCalls
 from mcp_server.protocol.telling import Telling
 from mcp_server.sessions.front import Front, Sampling
@@ -50,8 +50,10 @@ class Attached:
 
 async def passed_on(ctx: Request, visit: Visit) -> None:
     """What a call that has ended told of its progress, where nobody went along with it."""
-    await Telling(ctx.session, visit).rest()
-    await LogTelling(ctx.session, ctx.request_id, visit).rest()
+    if visit.front.steps(visit.call_id, 0)[0]:
+        await Telling(ctx.session, visit).rest()
+    for logged in visit.front.heard(visit.call_id):
+        await tell_log(ctx.session, ctx.request_id, logged)
 
 
 @asynccontextmanager

@@ -45,7 +45,7 @@ class Line:
         """What is to be done once it has ended."""
         self._front = front
         self._timing = timing
-        self._opening = anyio.Lock()
+        self._opening = anyio.Lock(fast_acquire=True)
         self._root: SessionRecord | None = None
         self._caller: Caller | None = None
 
@@ -59,8 +59,8 @@ class Line:
             if self._caller not in (None, caller):
                 raise OtherAddress
             self._caller, root = caller, self._root
-            with anyio.fail_after(self._timing.begin, shield=True):
-                if root is None or await self._front.ended(root.id):
+            if root is None or await self._front.ended(root.id):
+                with anyio.fail_after(self._timing.begin, shield=True):
                     self._root = root = await self._front.open_root(caller, shared=False)
             return root
 

@@ -30,7 +30,7 @@ class Telling:
         self._told_at = anyio.current_time()
         self._heard = 0
         self._choked = False
-        self._one_at_a_time = anyio.Lock()
+        self._one_at_a_time = anyio.Lock(fast_acquire=True)
 
     async def run(self) -> None:
         """Until cancelled."""

@@ -163,7 +163,9 @@ class Front(Protocol):
         ...
 
     async def begin(self, root: SessionRecord, tool: str, arguments: Mapping[str, Any]) -> CallId:
-        """Start a call, or rejoin one of the same caller, tool and arguments that no request is attached to."""
+        """Start a call, or rejoin one of the same caller, tool and arguments that no request is attached to. Not a point of
+        cancellation.
+        """
         ...
 
     async def rejoin(self, root: SessionRecord, call_id: str) -> CallId:

@@ -63,6 +63,8 @@ class Earshot:
 
     def take(self) -> Sequence[Logged]:
         """What waits. Each is given out once."""
+        if not self._kept:
+            return ()
         kept, self._some = tuple(self._kept), anyio.Event()
         self._kept.clear()
         return kept

@@ -8,7 +8,7 @@ from mcp_server.policy.wildcards import listed
 from mcp_server.records import SessionRecord
 from mcp_server.sessions.deployment import Deployment
 from mcp_server.sessions.front import Caller
-from mcp_server.sessions.toolset.shelves import RESOURCES, reader_named
+from mcp_server.sessions.toolset.shelves import RESOURCES, is_reader, reader_named
 from mcp_server.sessions.watching import OneWatch
 from mcp_server.sessions.work import SessionTool
 from mcp_server.tools.base import SEPARATOR, ToolSpec
@@ -34,7 +34,9 @@ def offered(deployment: Deployment, name: str) -> bool:
 
 def reader_at(deployment: Deployment, name: str) -> SessionTool | None:
     """What reads from another server, by the name that a call of it has."""
-    return reader_named(name, deployment.upstreams.names, deployment.upstreams.shelves) if offered(deployment, name) else None
+    if not is_reader(name) or not offered(deployment, name):
+        return None
+    return reader_named(name, deployment.upstreams.names, deployment.upstreams.shelves)
 
 
 def reader_for(deployment: Deployment, caller: Caller, server: str, kind: str) -> ToolSpec | None:

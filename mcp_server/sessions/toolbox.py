@@ -33,8 +33,11 @@ class Toolbox:
         """The tool that a session calls by this name. `named`: the tools that its definition names; None: it names none in particular."""
         if named is not None and not listed(name, named):
             return None
+        own = self.own.get(name)
+        if own is not None:
+            return own
         read = reader_at(self.deployment, name) if session.parent_id is None else None
-        return self.own.get(name) or read or await self._foreign(whose_of(session), name)
+        return read or await self._foreign(whose_of(session), name)
 
     def unknown(self, session: SessionRecord, name: str, named: Sequence[str] | None) -> str:
         """What a model is told that calls what it has not."""

@@ -318,13 +318,13 @@ async def test_a_cancelled_call_that_waited_for_a_person_never_happens(tmp_path:
 
 
 async def test_a_cancel_after_the_end_changes_nothing(tmp_path: Path) -> None:
-    world = team_world(tmp_path, says("done already"))
+    world = team_world(tmp_path, says("done already") | {"await": "made"})
     async with using(world) as (user, _):
-        result = await user.call("task", **errand("lead", "x"))
-        assert isinstance(result, Created)
-        before = await user.until_over(result.task_id)
-        await user.cancel(result.task_id)
-        assert await user.get(result.task_id) == before
+        task_id = await user.task("task", **errand("lead", "x"))
+        release(world, "made")
+        before = await user.until_over(task_id)
+        await user.cancel(task_id)
+        assert await user.get(task_id) == before
 
 
 async def test_a_task_may_be_cancelled_at_another_server_than_its_own(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ class Link:
         self._on_change = on_change
         self._ends = Ends()
         self._scope = anyio.CancelScope()
-        self._listing = anyio.Lock()
+        self._listing = anyio.Lock(fast_acquire=True)
         self.attending = Attending(server, finish=on_finish)
         self.tasked = Tasked()
         self._client: Client | None = None
@@ -275,6 +275,8 @@ class Link:
         Raises:
             ToolFailure: They cannot be had.
         """
+        if not self.stale and not self._listing.locked():
+            return
         async with self._listing:
             client = self._client
             if not self.stale or client is None:

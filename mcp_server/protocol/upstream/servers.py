@@ -217,11 +217,12 @@ class Servers:
 
     def _link_of(self, name: str, config: Upstream, whose: Whose) -> Link | None:
         """The connection that serves them now. The first tree of a principal takes over what was started to see the tools."""
-        key, spare_key = _key(name, config, whose), _key(name, config, replace(whose, root=""))
+        key = _key(name, config, whose)
         link = self._links.get(key)
-        if link is None and whose.root and (spare := self._links.get(spare_key)) is not None and not config.shareable:
-            del self._links[spare_key]
-            link = self._links[key] = spare
+        if link is None and whose.root and not config.shareable:
+            spare = self._links.pop(_key(name, config, replace(whose, root="")), None)
+            if spare is not None:
+                link = self._links[key] = spare
         if link is not None and link.config != config:
             del self._links[key]
             self._replace(link)
@@ -252,7 +253,8 @@ class Servers:
         link = self._link_of(name, config, whose)
         if link is None or link.over.is_set() or (link.ready.is_set() and not link.usable):
             link = await self._begun(name, config, whose)
-        await link.ready.wait()
+        if not link.ready.is_set():
+            await link.ready.wait()
         if not link.usable:
             raise ToolFailure(f"`{name}` cannot be reached: {link.failure or 'it was ended'}")
         link.used = self._steady()

@@ -139,6 +139,11 @@ class Proposing:
 _TOOLS = {RESOURCES: Reading, PROMPTS: Filling, PROPOSALS: Proposing}
 
 
+def is_reader(name: str) -> bool:
+    """Would it be one of these, where there is such a server? Costs no look at settings."""
+    return name.partition(SEPARATOR)[2] in _TOOLS
+
+
 def reader_named(name: str, servers: Collection[str], shelves: Shelves) -> SessionTool | None:
     """The one of that name, where there is such a server."""
     server, separator, kind = name.partition(SEPARATOR)
