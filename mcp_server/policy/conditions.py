@@ -1,9 +1,11 @@
 """`when`: tests of an upstream tool's arguments.
 
-An argument that is absent, or not of the tested type, is a doubt: it makes a deny or ask match and an allow not.
+An argument that is absent, or not of the tested type, is a doubt: it makes a deny or ask match and an allow not. So is one that climbs
+(`docs/../keys`) where a wildcard speaks of a path.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -11,6 +13,9 @@ from mcp_server.policy import wildcards
 from mcp_server.policy.values import Condition
 
 _ABSENT = object()
+
+_CLIMBS = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)")
+"""A step up in a path: where that leads is known to the server alone."""
 
 
 def hold(conditions: Sequence[Condition], arguments: Mapping[str, Any], *, in_doubt: bool) -> bool:
@@ -43,7 +48,7 @@ def _tests(condition: Condition, found: object) -> list[bool | None]:
     if condition.equals is not None:
         answers.append(_same(condition.equals, found))
     if condition.matches is not None:
-        answers.append(wildcards.matches(condition.matches, found) if isinstance(found, str) else None)
+        answers.append(_matched(condition.matches, found))
     number = _number(found)
     if condition.minimum is not None:
         answers.append(None if number is None else number >= condition.minimum)
@@ -52,6 +57,12 @@ def _tests(condition: Condition, found: object) -> list[bool | None]:
     if condition.one_of is not None:
         answers.append(_among(condition.one_of, found))
     return answers
+
+
+def _matched(pattern: str, found: object) -> bool | None:
+    if not isinstance(found, str) or (re.search(r"[/\\]", pattern) and _CLIMBS.search(found)):
+        return None
+    return wildcards.matches(pattern, found)
 
 
 def _number(found: object) -> int | float | None:

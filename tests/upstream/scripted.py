@@ -169,6 +169,8 @@ class Scripted:
     bus: InMemorySubscriptionBus = field(default_factory=InMemorySubscriptionBus)
     lister: Callable[[Context, PaginatedRequestParams | None], Awaitable[ListToolsResult]] | None = None
     """Lists its tools instead of what it would say. None: nothing does."""
+    ends: Callable[[], Awaitable[None]] | None = None
+    """Awaited as a connection ends. None: nothing is."""
     entered: int = 0
     """How often somebody connected."""
 
@@ -202,7 +204,11 @@ class Scripted:
     @asynccontextmanager
     async def _lifespan(self, _: Server[Any]) -> AsyncGenerator[None]:
         self.entered += 1
-        yield
+        try:
+            yield
+        finally:
+            if self.ends is not None:
+                await self.ends()
 
     async def tell_of(self, ctx: Context, uri: str) -> None:
         """A resource has changed, and it says so, as each era has it."""

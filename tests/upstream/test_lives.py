@@ -12,8 +12,10 @@ from mcp_types import ListToolsResult, PaginatedRequestParams, Tool
 
 from mcp_server.errors import ToolFailure
 from mcp_server.protocol.upstream.link import MOST_PAGES, MOST_TOOLS, Ends
+from mcp_server.protocol.upstream.notes import noted
 from mcp_server.protocol.upstream.servers import Servers
 from mcp_server.settings.upstream import Upstream
+from mcp_server.store.protocol import Store
 from mcp_server.store.sqlite import open_store
 from mcp_server.tools.foreign import Order, Whose
 from mcp_server.tools.hearing import Deaf
@@ -30,6 +32,7 @@ class At:
 
     servers: Servers
     play: Scripted
+    store: Store
     said: dict[str, Any]
     """Its settings, beside its program."""
     tried: list[str] = field(default_factory=list[str])
@@ -74,7 +77,7 @@ async def at(folder: Path, **said: Any) -> AsyncGenerator[At]:
         clock=lambda: made.now,
         steady=lambda: made.now,
     )
-    made = At(servers=servers, play=play, said=said)
+    made = At(servers=servers, play=play, said=said, store=store)
     try:
         async with servers.open():
             yield made
@@ -202,6 +205,20 @@ async def test_a_list_of_too_many_is_cut(tmp_path: Path) -> None:
         offered = await bounded(made.servers.tools(HERE))
         assert len(offered) == MOST_TOOLS
         assert "the rest is left out" in made.servers.notices("alice")[0]
+
+
+async def test_what_was_called_is_written_down_before_programs_are_waited_for(tmp_path: Path) -> None:
+    kept: list[str] = []
+    async with at(tmp_path) as made:
+
+        async def ends() -> None:
+            with anyio.CancelScope(shield=True):
+                found = await made.store.found(HERE.principal, "play")
+                kept.append("" if found is None else found.said)
+
+        made.play.ends = ends
+        await made.call()
+    assert [(noted(said).state, noted(said).use["say"].calls) for said in kept] == [("at rest", 1)]
 
 
 async def test_a_server_that_does_not_come_up_in_time_is_told_of_with_what_it_complained_of(tmp_path: Path) -> None:

@@ -88,7 +88,11 @@ class Servers:
                 yield
             finally:
                 self._group = self.shelves.watches.group = None
+                await self._rested()  # now: programs take seconds to end, and whoever ends Remit may not wait for that
                 group.cancel_scope.cancel()
+        await self._rested()
+
+    async def _rested(self) -> None:
         for standing in self._standings.values():
             standing.rest()
         with anyio.CancelScope(shield=True):
