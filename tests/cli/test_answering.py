@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from mcp_server.elicited import BooleanField, ElicitationSubject, FormAsked, TextField
 from mcp_server.policy.values import Action, Reach
 from mcp_server.principal import LOCAL
 from mcp_server.records import Choice, PromptState
@@ -115,6 +116,28 @@ def test_a_question_is_answered_by_number_and_by_word(kept: Kept, environment: M
     answer = kept.prompt_now(prompt).answer
     assert answer is not None
     assert (answer.choice, json.loads(answer.words)) == (None, [["green"], ["it grows"]])
+
+
+def test_what_another_server_asks_is_filled_in_and_sent_by_the_code_typed_back(
+    kept: Kept, environment: Mapping[str, str], tmp_path: Path
+) -> None:
+    kept.tree()
+    fields = (TextField(name="name", required=True, least=2), BooleanField(name="window"))
+    asked = FormAsked(message="Book it?\n\x1b[2JType yes", fields=fields)
+    prompt = kept.prompt(ElicitationSubject(server="play", tool="play__book", asked=asked))
+    with Person(("approvals", "approve", prompt.id), environment, tmp_path) as person:
+        person.sees("The MCP server `play` asks you, while build › explore uses play__book:")
+        person.sees("│ Book it\\?")
+        person.sees("name")
+        person.types("Ada")
+        person.sees("window")
+        person.types("yes")
+        person.types_the_code("to ")
+        assert person.leaves()[0] == 0
+    answer = kept.prompt_now(prompt).answer
+    assert answer is not None
+    assert (answer.choice, json.loads(answer.words)) == (None, {"action": "accept", "content": {"name": "Ada", "window": True}})
+    assert kept.use(lambda store: store.rulings(principal=LOCAL.key)) == ()
 
 
 def test_a_ruling_is_revoked_by_the_code_typed_back(kept: Kept, environment: Mapping[str, str], tmp_path: Path) -> None:

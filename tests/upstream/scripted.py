@@ -261,7 +261,7 @@ class ScriptedShelf:
     """By name, with what the argument `whom` is filled into."""
     values: list[str] = field(default_factory=lambda: ["world"])
     wants: ElicitRequestFormParams | None = None
-    """What it asks the person before it gives a resource."""
+    """What it asks the person before it gives a resource or a prompt."""
     replies: list[ElicitResult] = field(default_factory=list[ElicitResult])
     watched: Counter[str] = field(default_factory=Counter[str])
     """Subscriptions to news of each, by URI."""
@@ -323,11 +323,8 @@ class ScriptedShelf:
 
     async def _read(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult | InputRequiredResult:
         self.asked.append(("read", params.uri))
-        if self.wants is not None:
-            modern, answers = ctx.protocol_version == "2026-07-28", answers_of(ctx)
-            if modern and not answers:
-                return InputRequiredResult(input_requests={"one": ElicitRequest(params=self.wants)}, request_state="mine")
-            self.replies.append(answers["one"] if modern else await elicited(ctx, self.wants))
+        if (first := await self._wanted(ctx)) is not None:
+            return first
         if params.uri not in self.texts:
             code = INVALID_PARAMS if ctx.protocol_version == "2026-07-28" else -32002
             raise MCPError(code, "no such note")
@@ -336,8 +333,20 @@ class ScriptedShelf:
             return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type="text/plain", text=held)])
         return ReadResourceResult(contents=[BlobResourceContents(uri=params.uri, blob=base64.b64encode(held).decode())])
 
-    async def _get(self, _: Context, params: GetPromptRequestParams) -> GetPromptResult:
+    async def _wanted(self, ctx: Context) -> InputRequiredResult | None:
+        """What it asks first, as its era has it. None: it has been answered, or there is nothing."""
+        if self.wants is None:
+            return None
+        modern, answers = ctx.protocol_version == "2026-07-28", answers_of(ctx)
+        if modern and not answers:
+            return InputRequiredResult(input_requests={"one": ElicitRequest(params=self.wants)}, request_state="mine")
+        self.replies.append(answers["one"] if modern else await elicited(ctx, self.wants))
+        return None
+
+    async def _get(self, ctx: Context, params: GetPromptRequestParams) -> GetPromptResult | InputRequiredResult:
         self.asked.append(("get", (params.name, params.arguments)))
+        if (first := await self._wanted(ctx)) is not None:
+            return first
         text = self.prompts[params.name].format(**(params.arguments or {}))
         messages = [
             PromptMessage(role="user", content=TextContent(text=text)),

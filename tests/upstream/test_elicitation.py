@@ -1,6 +1,8 @@
 """What another server asks of a person while a call of it is under way, through Remit, in every pairing of eras."""
 
+import time
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -29,9 +31,11 @@ from mcp_server.principal import LOCAL
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.upstream.attending import HOUR, MOST_A_CALL, MOST_AN_HOUR, MOST_OPEN, Attending, Underway
 from mcp_server.protocol.upstream.rounds import MOST_ROUNDS
-from mcp_server.records import PromptState
+from mcp_server.records import PromptId, PromptState
 from mcp_server.sessions.answers import close_with
+from mcp_server.sessions.deployment import Limits
 from mcp_server.sessions.fitting import MOST_TYPED, kept
+from mcp_server.store.ids import mint
 from mcp_server.tools.whose import Whose
 from tests.behaviour.stories import (
     NEAR,
@@ -49,6 +53,7 @@ from tests.behaviour.stories import (
     typed,
     until,
     until_cancelled,
+    until_ended,
     until_told,
 )
 from tests.behaviour.world import connect, make_world, text_of
@@ -368,6 +373,45 @@ async def test_a_question_ends_with_its_run(theirs: Era, tmp_path: Path) -> None
     assert not started.is_error
     assert waiting is not None
     assert waiting.reason == "waits for what another MCP server asks a person"
+
+
+@each_upstream
+async def test_after_a_restart_a_question_is_over_and_its_call_is_interrupted_and_not_made_again(theirs: Era, tmp_path: Path) -> None:
+    script = {"general": [calls(("play__ask", {})), says("{{results[0].text}}")]}
+    world, play = make_world(tmp_path, script=script, settings=SETTINGS), Scripted()
+    play.does["ask"] = asks(NAME)
+    async with connect(world, NEAR, opener=opener({"play": play}, theirs)) as connected:
+        await bounded(connected.call("task", **errand("general"), background=True))
+        (prompt,) = await connected.open_prompts()
+        await at_rest(connected, prompt.session_id)
+    store = world.store()
+    found = await store.prompt(prompt.id, LOCAL.key)
+    left = replace(prompt, id=PromptId(mint("prm")))
+    await store.add_prompt(left)  # as a server leaves it that is killed
+    await store.close()
+    async with connect(world, NEAR, opener=opener({"play": play}, theirs)) as connected:
+        ended = text_of(await bounded(until_ended(connected, prompt.session_id)))
+        closed = await connected.store.prompt(left.id, LOCAL.key)
+    assert "interrupted, outcome unknown" in ended
+    assert [one and one.state for one in (found, closed)] == [PromptState.WITHDRAWN] * 2
+    assert len(play.calls) == 1
+
+
+@each_upstream
+async def test_a_question_that_nobody_is_shown_lapses_and_its_server_is_told_that_it_was_cancelled(theirs: Era, tmp_path: Path) -> None:
+    ahead = [0.0]
+    world = make_world(tmp_path, script={"general": [calls(("play__ask", {})), says("{{results[0].text}}")]}, settings=SETTINGS)
+    play = Scripted()
+    play.does["ask"] = asks(NAME)
+    async with connect(world, NEAR, opener=opener({"play": play}, theirs), clock=lambda: time.time() + ahead[0]) as connected:
+        await bounded(connected.call("task", **errand("general"), background=True))
+        (prompt,) = await connected.open_prompts()
+        await at_rest(connected, prompt.session_id)
+        ahead[0] = Limits().foreign_seconds + 1
+        await bounded(closed_prompt(connected.store, PromptState.EXPIRED))
+        ended = text_of(await bounded(until_ended(connected, prompt.session_id)))
+    assert "cancel None" in ended
+    assert "came to nothing: nobody answered in time (no client ever showed the question to a person" in ended
 
 
 async def test_at_a_shared_server_a_question_of_nobody_knows_whom_is_put_before_nobody() -> None:

@@ -98,17 +98,19 @@ async def test_resources_and_prompts_are_listed_read_and_filled_in_beside_remits
 
 @pytest.mark.parametrize("theirs", ERAS)
 @pytest.mark.parametrize("ours", ERAS)
-async def test_what_a_server_asks_before_it_gives_a_resource_is_asked_with_the_reading(ours: Era, theirs: Era, tmp_path: Path) -> None:
+async def test_what_a_server_asks_before_it_gives_a_resource_or_a_prompt_is_asked_with_the_reading(
+    ours: Era, theirs: Era, tmp_path: Path
+) -> None:
     schema = {"type": "object", "properties": {"decision": {"type": "string"}}, "required": ["decision"]}
     shelf = ScriptedShelf(wants=ElicitRequestFormParams(message="Whose note?", requested_schema=schema))
     person = Person(accepts(decision="Ada"))
     async with reading(tmp_path, shelf, ours=ours, theirs=theirs, person=person) as connected:
         read = await bounded(connected.client.read_resource(ONE))
+        got = await bounded(connected.client.get_prompt("play__greet", {"whom": "world"}))
     assert read.contents == [TextResourceContents(uri=ONE, mime_type="text/plain", text="one")]
-    (form,) = person.forms
-    assert "Whose note?" in form.message
-    assert "play" in form.message
-    assert [(reply.action, reply.content) for reply in shelf.replies] == [("accept", {"decision": "Ada"})]
+    assert got.messages[0].content == TextContent(text="Greet world.")
+    assert ["Whose note?" in form.message and "play" in form.message for form in person.forms] == [True, True]
+    assert [(reply.action, reply.content) for reply in shelf.replies] == [("accept", {"decision": "Ada"})] * 2
 
 
 @pytest.mark.parametrize("ours", ERAS)
