@@ -62,7 +62,7 @@ class Job:
     words: str | None = None
     brings: Said = field(default_factory=dict[str, Any])
     """Its result, or its error."""
-    interval: Any = 100
+    interval: Any = 50
     looks: int = 0
     """How often it was asked about."""
     updates: int = 0

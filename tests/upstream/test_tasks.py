@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import count
+from math import inf
 from pathlib import Path
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import INTERNAL_ERROR, CreateMessageRequestParams, ElicitResult, ProgressNotificationParams
 
 from mcp_server.elicited import Asked, Replied
+from mcp_server.protocol.upstream import attending
 from mcp_server.protocol.upstream.attending import MOST_A_CALL, Attending, Underway
 from mcp_server.protocol.upstream.progress import Progress
 from mcp_server.protocol.upstream.rounds import MOST_AT_ONCE
@@ -232,9 +234,22 @@ async def never_ends(job: Job) -> None:
 
 
 @each_upstream
-async def test_a_task_that_never_ends_is_left_and_given_up_after_the_time_of_a_call(theirs: Era, tmp_path: Path) -> None:
-    result, server = await one_call(TaskServer(era=theirs, does=never_ends), tmp_path, call_seconds=0.3)
-    assert text_of(result).startswith("interrupted, outcome unknown: `play`: it did not answer within 0.3 s, after the call was sent.")
+async def test_a_task_that_never_ends_is_left_and_given_up_after_the_time_of_a_call(
+    theirs: Era, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    underway = list[Underway]()
+
+    def noted(**given: Any) -> Underway:
+        underway.append(Underway(**given))
+        return underway[-1]
+
+    async def works(job: Job) -> None:
+        await job.seen(1)
+        underway[-1].scope.deadline = -inf
+
+    monkeypatch.setattr(attending, "Underway", noted)
+    result, server = await one_call(TaskServer(era=theirs, does=works), tmp_path)
+    assert text_of(result).startswith(f"{UNKNOWN} it did not answer within 300 s, after the call was sent.")
     assert server.jobs[0].status == "cancelled"
 
 
@@ -297,17 +312,14 @@ async def test_a_task_that_wants_what_no_server_is_given_is_given_up(tmp_path: P
     assert server.jobs[0].status == "cancelled"
 
 
-async def one_call(
-    server: TaskServer, tmp_path: Path, *, person: Person | None = None, call_seconds: float = 300.0
-) -> tuple[Any, TaskServer]:
-    play = {"command": "unused", "call_seconds": call_seconds}
-    world = make_world(tmp_path, settings={**SETTINGS, "mcpServers": {"play": play}})
+async def one_call(server: TaskServer, tmp_path: Path, *, person: Person | None = None) -> tuple[Any, TaskServer]:
+    world = make_world(tmp_path, settings=SETTINGS)
     async with server.running() as way, connect(world, NEAR, person=person, timing=SLOWLY, opener=way) as connected:
         return await bounded(connected.call("play__work")), server
 
 
 async def test_what_a_shared_server_says_of_a_task_goes_to_whose_it_is() -> None:
-    attending, tasked, heard = Attending("play"), Tasked(), list[str]()
+    asking, tasked, heard = Attending("play"), Tasked(), list[str]()
 
     class Somebody:
         def __init__(self, name: str) -> None:
@@ -324,7 +336,7 @@ async def test_what_a_shared_server_says_of_a_task_goes_to_whose_it_is() -> None
             heard.append(f"{self.name} hears {step.done}")
 
     def underway(name: str) -> Any:
-        return attending.call(Whose(principal=name, workspace="/w", root=f"ses_{name}"), Somebody(name), 60.0)
+        return asking.call(Whose(principal=name, workspace="/w", root=f"ses_{name}"), Somebody(name), 60.0)
 
     def followed(name: str, call: Underway) -> Followed:
         return Followed(task_id=f"of {name}", call=call, progress=Progress(Somebody(name).step), token=f"token of {name}")
@@ -336,7 +348,7 @@ async def test_what_a_shared_server_says_of_a_task_goes_to_whose_it_is() -> None
             with pytest.raises(ValueError, match="same id"), tasked.follow(ann):
                 pass
             named = tasked.call_of({RELATED: {"taskId": "of bob"}})
-            assert await attending.heard(context, NAME, named) == ElicitResult(action="decline")
+            assert await asking.heard(context, NAME, named) == ElicitResult(action="decline")
             await tasked.progressed(ProgressNotificationParams(progress_token=bob.token, progress=3))
             asleep, awake = ann.woken, bob.woken
             await tasked.changed(Told(task_id="of bob"))

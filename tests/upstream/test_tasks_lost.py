@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from mcp_server.errors import OutcomeUnknown
+from mcp_server.protocol.upstream import standing
 from mcp_server.protocol.upstream.link import Ends
 from mcp_server.protocol.upstream.servers import Servers
 from mcp_server.protocol.upstream.web import reached
@@ -23,6 +24,12 @@ from tests.upstream.task_server import Job, Refused, TaskServer
 from tests.upstream.test_elicitation import NAME, SETTINGS
 from tests.upstream.test_lives import HERE
 from tests.upstream.test_tasks import UNKNOWN, each_upstream, one_call
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A connection that was lost is made again without a pause, however short it lived."""
+    monkeypatch.setattr(standing, "SHORT_LIFE", 0.0)
 
 
 @each_upstream

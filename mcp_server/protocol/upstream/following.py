@@ -55,7 +55,7 @@ HOPELESS = frozenset({INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MISSING
 LOOK_SECONDS = 30.0
 """That one look may take."""
 
-MOST_TRIES = 8
+MOST_TRIES = 9
 """Of one look: with pauses twice as long each time, a server has half a minute to come back."""
 
 TAKING_BACK_SECONDS = 3.0

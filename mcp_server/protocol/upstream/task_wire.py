@@ -20,7 +20,7 @@ LONGEST_ID = 1000
 
 OVER: frozenset[Status] = frozenset(("completed", "failed", "cancelled"))
 
-LEAST_SECONDS, MOST_SECONDS = 0.1, 60.0
+LEAST_SECONDS, MOST_SECONDS = 0.05, 60.0
 """Between two looks at a task, whatever its server wants: neither so often that it is a flood, nor so seldom that nobody would notice
 what it asks.
 """
