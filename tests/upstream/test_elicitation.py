@@ -33,7 +33,6 @@ from mcp_server.protocol.upstream.attending import HOUR, MOST_A_CALL, MOST_AN_HO
 from mcp_server.protocol.upstream.rounds import MOST_ROUNDS
 from mcp_server.records import PromptId, PromptState
 from mcp_server.sessions.answers import close_with
-from mcp_server.sessions.deployment import Limits
 from mcp_server.sessions.fitting import MOST_TYPED, kept
 from mcp_server.store.ids import mint
 from mcp_server.tools.whose import Whose
@@ -385,15 +384,16 @@ async def test_after_a_restart_a_question_is_over_and_its_call_is_interrupted_an
         (prompt,) = await connected.open_prompts()
         await at_rest(connected, prompt.session_id)
     store = world.store()
-    found = await store.prompt(prompt.id, LOCAL.key)
     left = replace(prompt, id=PromptId(mint("prm")))
     await store.add_prompt(left)  # as a server leaves it that is killed
     await store.close()
     async with connect(world, NEAR, opener=opener({"play": play}, theirs)) as connected:
         ended = text_of(await bounded(until_ended(connected, prompt.session_id)))
-        closed = await connected.store.prompt(left.id, LOCAL.key)
+        closed = [await connected.store.prompt(one, LOCAL.key) for one in (prompt.id, left.id)]
     assert "interrupted, outcome unknown" in ended
-    assert [one and one.state for one in (found, closed)] == [PromptState.WITHDRAWN] * 2
+    assert [one and one.state for one in closed] == [PromptState.WITHDRAWN] * 2
+    assert closed[1] is not None
+    assert closed[1].reason == "the server stopped while the call ran for which it was asked"
     assert len(play.calls) == 1
 
 
@@ -403,11 +403,12 @@ async def test_a_question_that_nobody_is_shown_lapses_and_its_server_is_told_tha
     world = make_world(tmp_path, script={"general": [calls(("play__ask", {})), says("{{results[0].text}}")]}, settings=SETTINGS)
     play = Scripted()
     play.does["ask"] = asks(NAME)
-    async with connect(world, NEAR, opener=opener({"play": play}, theirs), clock=lambda: time.time() + ahead[0]) as connected:
+    clock, way = (lambda: time.time() + ahead[0]), opener({"play": play}, theirs)
+    async with connect(world, NEAR, opener=way, clock=clock, limits=lambda limits: replace(limits, foreign_seconds=60.0)) as connected:
         await bounded(connected.call("task", **errand("general"), background=True))
         (prompt,) = await connected.open_prompts()
         await at_rest(connected, prompt.session_id)
-        ahead[0] = Limits().foreign_seconds + 1
+        ahead[0] = 61.0
         await bounded(closed_prompt(connected.store, PromptState.EXPIRED))
         ended = text_of(await bounded(until_ended(connected, prompt.session_id)))
     assert "cancel None" in ended
