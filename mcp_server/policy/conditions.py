@@ -60,7 +60,10 @@ def _tests(condition: Condition, found: object) -> list[bool | None]:
 
 
 def _matched(pattern: str, found: object) -> bool | None:
-    if not isinstance(found, str) or (re.search(r"[/\\]", pattern) and _CLIMBS.search(found)):
+    if not isinstance(found, str):
+        return None
+    # Among words, `../` is no path but for a rule that speaks of paths.
+    if _CLIMBS.search(found) and (re.search(r"[/\\]", pattern) or not re.search(r"\s", found)):
         return None
     return wildcards.matches(pattern, found)
 

@@ -41,6 +41,7 @@ DOUBTFUL: list[tuple[Condition, dict[str, Any]]] = [
     (Condition(path=("path",), matches="docs/*"), {"path": "docs\\..\\keys"}),
     (Condition(path=("path",), matches="/ws/keys/*"), {"path": "/ws/docs/../keys/x"}),
     (Condition(path=("path",), matches="docs/*"), {"path": "docs/.."}),
+    (Condition(path=("path",), matches="README*"), {"path": "README/../keys"}),
     (Condition(path=("size",), minimum=1), {"size": True}),
     (Condition(path=("size",), minimum=1), {"size": "2"}),
     (Condition(path=("size",), maximum=1), {"size": float("nan")}),
