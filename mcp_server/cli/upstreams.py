@@ -16,8 +16,11 @@ from mcp_server.protocol.upstream.seen import Seen, average_of, seen
 from mcp_server.sessions.visible import json_line
 from mcp_server.sessions.wording import span_of
 from mcp_server.store.protocol import Store
+from mcp_server.tools.shelves import ForeignPrompt, Shelf
 
-HEADS = ("SERVER", "HOW", "STATE", "PROTOCOL", "TOOLS", "CALLS", "FAILED", "AVERAGE")
+HEADS = ("SERVER", "HOW", "STATE", "PROTOCOL", "TOOLS", "RESOURCES", "PROMPTS", "CALLS", "FAILED", "AVERAGE")
+UNKNOWN = "-"
+"""Nobody has asked yet. Templates count as resources."""
 
 
 @click.command(short_help="Other MCP servers: how each was found last.")
@@ -27,7 +30,8 @@ HEADS = ("SERVER", "HOW", "STATE", "PROTOCOL", "TOOLS", "CALLS", "FAILED", "AVER
 @click.option("--sign-out", "deed", flag_value="sign-out", help="Forget that sign-in, and give it back where the issuer takes it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def upstreams(server: str | None, workspace: Path, deed: str | None, as_json: bool) -> None:
-    """The other MCP servers of your settings, as they were found last; with SERVER, its tools, and which of them are pinned.
+    """The other MCP servers of your settings, as they were found last; with SERVER, its tools, which of them are pinned, its
+    resources and prompts.
 
     Nothing is started or connected to: `remit serve` does that when a tool is wanted.
     """
@@ -53,6 +57,8 @@ def _tell(found: Sequence[Seen], server: str | None, *, as_json: bool) -> None:
             click.echo(json_line(_as_object(one)))
     elif server is not None:
         _tell_tools(found[0])
+        _tell_shelf(found[0].shelf)
+        _tell_failures(found)
     elif found:
         click.echo(table(HEADS, [_row(one) for one in found]))
         _tell_failures(found)
@@ -62,7 +68,11 @@ def _tell(found: Sequence[Seen], server: str | None, *, as_json: bool) -> None:
 
 def _row(one: Seen) -> tuple[str, ...]:
     used, how = one.used, one.config.url or one.config.command or ""
-    return (one.name, how, one.state, one.noted.era, str(len(one.noted.tools)), str(used.calls), str(used.failed), average_of(used))
+    beside = (UNKNOWN, UNKNOWN)
+    if one.shelf is not None:
+        beside = (str(len(one.shelf.resources) + len(one.shelf.templates)), str(len(one.shelf.prompts)))
+    calls = (str(used.calls), str(used.failed), average_of(used))
+    return (one.name, how, one.state, one.noted.era, str(len(one.noted.tools)), *beside, *calls)
 
 
 def _tell_failures(found: Sequence[Seen]) -> None:
@@ -70,7 +80,7 @@ def _tell_failures(found: Sequence[Seen]) -> None:
         if one.noted.failure and one.noted.failed_at is not None:
             ago = span_of(max(0.0, time.time() - one.noted.failed_at))
             click.echo(safe(f"{one.name}: {one.noted.failure} ({ago} ago)"))
-        for line in one.noted.left_out:
+        for line in one.left_out:
             click.echo(safe(f"{one.name}: {line}"))
 
 
@@ -79,7 +89,26 @@ def _tell_tools(one: Seen) -> None:
         (definition.tool.name, one.pin_of(own), *_used(one.use_of(own)), definition.tool.title) for own, definition in one.tools.items()
     ]
     click.echo(table(("TOOL", "PIN", "CALLS", "FAILED", "AVERAGE", "TITLE"), rows) if rows else "its tools are not known yet")
-    _tell_failures([one])
+
+
+def _tell_shelf(shelf: Shelf | None) -> None:
+    if shelf is None:
+        click.echo("its resources and prompts are not known yet")
+        return
+    resources = [(one.uri, one.media_type, one.title) for one in shelf.resources]
+    templates = [(one.template, one.media_type, one.title) for one in shelf.templates]
+    prompts = [(one.name, _blanks(one), one.title) for one in shelf.prompts]
+    for heads, rows in (
+        (("RESOURCE", "TYPE", "TITLE"), resources),
+        (("TEMPLATE", "TYPE", "TITLE"), templates),
+        (("PROMPT", "ARGUMENTS", "TITLE"), prompts),
+    ):
+        if rows:
+            click.echo(f"\n{table(heads, rows)}")
+
+
+def _blanks(prompt: ForeignPrompt) -> str:
+    return ", ".join(blank.name if blank.required else f"[{blank.name}]" for blank in prompt.blanks)
 
 
 def _used(use: Use) -> tuple[str, str, str]:
@@ -98,9 +127,24 @@ def _as_object(one: Seen) -> dict[str, Any]:
         "failed_at": one.noted.failed_at,
         "connected_at": one.noted.connected_at,
         "handshake_seconds": one.noted.handshake,
-        "left_out": one.noted.left_out,
+        "left_out": one.left_out,
         "tools": [
             {"name": definition.tool.name, "pin": one.pin_of(own), **(one.noted.use[own].model_dump() if own in one.noted.use else {})}
             for own, definition in one.tools.items()
+        ],
+        **_shelf_as_object(one.shelf),
+    }
+
+
+def _shelf_as_object(shelf: Shelf | None) -> dict[str, Any]:
+    """Null where nobody has asked yet."""
+    if shelf is None:
+        return {"resources": None, "templates": None, "prompts": None}
+    return {
+        "resources": [{"uri": one.uri, "type": one.media_type, "title": one.title} for one in shelf.resources],
+        "templates": [{"template": one.template, "type": one.media_type, "title": one.title} for one in shelf.templates],
+        "prompts": [
+            {"name": one.name, "title": one.title, "arguments": [{"name": each.name, "required": each.required} for each in one.blanks]}
+            for one in shelf.prompts
         ],
     }

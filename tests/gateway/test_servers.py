@@ -9,12 +9,15 @@ from urllib.parse import urljoin
 import anyio
 import httpx2
 import pytest
+from mcp_types import Prompt, Resource
 
 from mcp_server.errors import ConfigError, Fault
+from mcp_server.gateway.server_cards import MOST
 from mcp_server.protocol.sign_in.flow import As
 from mcp_server.protocol.upstream.guarded import guarded_way
 from mcp_server.protocol.upstream.notes import Noted, Use, origin_of
 from mcp_server.protocol.upstream.personal import Personal
+from mcp_server.protocol.upstream.shelf import Listed
 from mcp_server.protocol.upstream.sign_ins import SignIns
 from mcp_server.protocol.upstream.vault import Vault
 from mcp_server.settings.upstream import Upstream
@@ -132,11 +135,21 @@ async def test_a_person_sees_how_their_own_sessions_found_each_server_and_nobody
         "files": Upstream.model_validate({"command": "/opt/files/serve", "args": ["--key", "s3cret"]}),
     }
     tool = {"name": "say", "inputSchema": {"type": "object"}}
+    resources = [Resource(uri=f"note://{number}", name="a note") for number in range(MOST + 5)]
+    shelf = Listed(resources=resources, prompts=[Prompt(name="greet")])
     async with teamed(tmp_path, servers=lambda: named) as team:
         ada, bob = await team.window_of("ada"), await team.window_of("bob")
         for client, calls, state, at in (("editor", 3, "failed", 5.0), ("shell", 2, "connected", 9.0)):
+            shelf = Listed(
+                resources=[Resource(uri=f"note://{n}", name=f"Note {n}") for n in range(MOST + 5)], prompts=[Prompt(name="greet")]
+            )
             kept = Noted(
-                origin=origin_of(named["notes"]), state=state, era="2026-07-28", tools=[tool], use={"say": Use(calls=calls, failed=1)}
+                origin=origin_of(named["notes"]),
+                state=state,
+                era="2026-07-28",
+                tools=[tool],
+                use={"say": Use(calls=calls, failed=1)},
+                shelf=shelf if at == 5.0 else None,
             )
             key = f'["{team.issuer.url}","ada","{client}"]'
             await team.store.add_session(a_session(f"root_{client}", principal=key))
@@ -146,6 +159,8 @@ async def test_a_person_sees_how_their_own_sessions_found_each_server_and_nobody
     assert "at notes.example.org: connected" in hers
     assert "notes__saychanged: asks52" in hers
     assert "runs serve: not used yet" in hers
+    assert (hers.count("remit://servers/notes/note://"), "and 5 more" in hers, "notes__greet" in hers) == (MOST, True, True)
+    assert "note://" not in his
     assert "at notes.example.org: not used yet" in his
     assert "notes__say" not in his
     assert "s3cret" not in hers + his

@@ -19,7 +19,7 @@ from tests.behaviour.world import World, connect, make_world, text_of
 from tests.bounds import LONG
 from tests.protocol.connect import ROOT
 from tests.upstream.guarded_server import guarded
-from tests.upstream.scripted import Scripted, opener
+from tests.upstream.scripted import Scripted, ScriptedShelf, opener
 
 STAND_IN = str(ROOT / "tests/connect/stand_in.py")
 
@@ -57,18 +57,20 @@ async def use(world: World, play: Scripted) -> None:
     async with connect(world, NEAR, opener=opener({"play": play, "rest": Scripted()})) as connected:
         await bounded(connected.call("play__say", text="hi"))
         await bounded(connected.call("play__fail"))
+        await bounded(connected.client.list_prompts())
 
 
 def test_servers_are_shown_with_their_tools_pins_and_use(tmp_path: Path) -> None:
-    world, play = make_world(tmp_path, settings=SETTINGS), Scripted()
+    world, play = make_world(tmp_path, settings=SETTINGS), Scripted(shelf=ScriptedShelf(texts={"note://1": "one", "note://\u202e": "no"}))
     anyio.run(partial(use, world, play))
     rows = [line.split() for line in told(world).splitlines()]
-    assert [row[:4] for row in rows[1:]] == [
+    assert [row[:4] for row in rows[1:3]] == [
         ["play", "unused", "at", "rest"],
         ["rest", "https://rest.example.org/mcp", "at", "rest"],
     ]
-    assert rows[1][4:8] == ["2026-07-28", "3", "2", "1"]
-    tools = {line.split()[0]: line for line in told(world, "play").splitlines()[1:]}
+    assert rows[1][4:10] == ["2026-07-28", "3", "2", "1", "2", "1"]
+    assert rows[2][4:8] == ["2026-07-28", "3", "0", "0"]
+    tools = {line.split()[0]: line for line in told(world, "play").splitlines()[1:] if line}
     assert "as it is" in tools["play__say"]
     assert "none yet" in tools["play__count"]
     play.descriptions["say"] = "Another."
@@ -77,6 +79,14 @@ def test_servers_are_shown_with_their_tools_pins_and_use(tmp_path: Path) -> None
     (first, _) = map(json.loads, told(world, "--json").splitlines())
     assert first["protocol"] == "2026-07-28"
     assert {tool["name"]: tool.get("calls") for tool in first["tools"]} == {"play__say": 1, "play__fail": 1, "play__count": None}
+    assert [one["uri"] for one in first["resources"]] == ["remit://servers/play/note://1"]
+    assert [one["template"] for one in first["templates"]] == ["remit://servers/play/note://{n}"]
+    greet = {"name": "play__greet", "title": "greet (play)", "arguments": [{"name": "whom", "required": True}]}
+    assert first["prompts"] == [greet]
+    assert any("its URI cannot be passed on" in line for line in first["left_out"])
+    shown = told(world, "play")
+    assert all(line in shown for line in ("remit://servers/play/note://1 ", "remit://servers/play/note://{n} ", "play__greet  whom"))
+    assert "\u202e" not in shown
 
 
 async def listed_again(world: World, play: Scripted) -> None:

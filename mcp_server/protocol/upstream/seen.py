@@ -8,6 +8,7 @@ from mcp_server.protocol.upstream.notes import Noted, Use, noted, origin_of
 from mcp_server.settings.upstream import Upstream
 from mcp_server.store.protocol import Store
 from mcp_server.store.upstreams import Found, Pin
+from mcp_server.tools.shelves import Shelf
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +20,8 @@ class Seen:
     noted: Noted
     tools: Mapping[str, Definition]
     """By their own names, as they were listed last."""
+    shelf: Shelf | None
+    """What it offers beside them. None: nobody has asked yet."""
     pins: Sequence[Mapping[str, Pin]]
     """By the tool's offered name; one map for each program that somebody came with."""
 
@@ -26,6 +29,11 @@ class Seen:
     def state(self) -> str:
         """In a word or a few."""
         return self.noted.state or "not used yet"
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """What of it cannot be offered, a line each."""
+        return (*self.noted.left_out, *(self.shelf.left_out if self.shelf is not None else ()))
 
     @property
     def used(self) -> Use:
@@ -58,8 +66,11 @@ async def seen(store: Store, principals: Sequence[str], name: str, config: Upstr
     newest = mine[-1] if mine else Noted()
     tools = {tool for one in mine for tool in one.use}
     whole = newest.model_copy(update={"use": {tool: _sum(one.use.get(tool, Use()) for one in mine) for tool in tools}})
+    shelf = next((one.shelf for one in reversed(mine) if one.shelf is not None), None)
     pins = [await store.pins(key, name) for key in principals]
-    return Seen(name=name, config=config, noted=whole, tools=whole.known(name), pins=pins)
+    return Seen(
+        name=name, config=config, noted=whole, tools=whole.known(name), shelf=None if shelf is None else shelf.shelf(name), pins=pins
+    )
 
 
 def _when(row: Found) -> float:
