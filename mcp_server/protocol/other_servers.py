@@ -22,23 +22,19 @@ from mcp_types import (
     ListResourcesResult,
     ListResourceTemplatesResult,
     PaginatedRequestParams,
-    Prompt,
-    PromptArgument,
     PromptMessage,
     PromptReference,
     ReadResourceRequestParams,
     ReadResourceResult,
-    Resource,
-    ResourceTemplate,
     TextContent,
 )
 
 from mcp_server.protocol.agent_prompts import AgentPrompts
-from mcp_server.protocol.blocks import annotations_of
 from mcp_server.protocol.calls import CallerOf, Request, ToolCalls
 from mcp_server.protocol.lines import Line
 from mcp_server.protocol.looks import Looks
 from mcp_server.protocol.resources import not_yours
+from mcp_server.protocol.shelf_lists import prompts_in, resources_in, templates_in
 from mcp_server.protocol.upstream.addresses import read_uri
 from mcp_server.protocol.wire import FROM
 from mcp_server.sessions.front import Front, Shelf
@@ -75,19 +71,19 @@ class OtherServers:
         """`resources/list`, in one page."""
         own = [] if self._looks is None else (await self._looks.list_resources(ctx, params)).resources
         shelves = await self._shelves(ctx, "resources")
-        return ListResourcesResult(resources=[*own, *(each for shelf in shelves for each in _resources(shelf))])
+        return ListResourcesResult(resources=[*own, *(each for shelf in shelves for each in resources_in(shelf))])
 
     async def list_templates(self, ctx: Request, params: PaginatedRequestParams) -> ListResourceTemplatesResult:
         """`resources/templates/list`, in one page."""
         own = [] if self._looks is None else (await self._looks.list_templates(ctx, params)).resource_templates
         shelves = await self._front.shelves_for(self._caller_of(ctx))
-        return ListResourceTemplatesResult(resource_templates=[*own, *(each for shelf in shelves for each in _templates(shelf))])
+        return ListResourceTemplatesResult(resource_templates=[*own, *(each for shelf in shelves for each in templates_in(shelf))])
 
     async def list_prompts(self, ctx: Request, params: PaginatedRequestParams | None) -> ListPromptsResult:
         """`prompts/list`, in one page."""
         own = (await self._prompts.listed(ctx, params)).prompts
         shelves = await self._shelves(ctx, "prompts")
-        return ListPromptsResult(prompts=[*own, *(each for shelf in shelves for each in _prompts(shelf))])
+        return ListPromptsResult(prompts=[*own, *(each for shelf in shelves for each in prompts_in(shelf))])
 
     async def _shelves(self, ctx: Request, kind: Kind) -> Sequence[Shelf]:
         caller = self._caller_of(ctx)
@@ -187,50 +183,3 @@ def _given(made: CallToolResult) -> list[Any]:
     if made.is_error:
         raise MCPError(INVALID_REQUEST, "\n".join(block.text for block in made.content if isinstance(block, TextContent)))
     return list(made.content)
-
-
-def _resources(shelf: Shelf) -> list[Resource]:
-    return [
-        Resource(
-            uri=one.uri,
-            name=one.name,
-            title=one.title,
-            description=one.description,
-            mime_type=one.media_type or None,
-            size=one.size,
-            annotations=annotations_of(one.marks),
-            _meta={FROM: shelf.server},
-        )
-        for one in shelf.resources
-    ]
-
-
-def _templates(shelf: Shelf) -> list[ResourceTemplate]:
-    return [
-        ResourceTemplate(
-            uri_template=one.template,
-            name=one.name,
-            title=one.title,
-            description=one.description,
-            mime_type=one.media_type or None,
-            annotations=annotations_of(one.marks),
-            _meta={FROM: shelf.server},
-        )
-        for one in shelf.templates
-    ]
-
-
-def _prompts(shelf: Shelf) -> list[Prompt]:
-    return [
-        Prompt(
-            name=one.name,
-            title=one.title,
-            description=one.description,
-            arguments=[
-                PromptArgument(name=each.name, title=each.title or None, description=each.description or None, required=each.required)
-                for each in one.blanks
-            ],
-            _meta={FROM: shelf.server},
-        )
-        for one in shelf.prompts
-    ]

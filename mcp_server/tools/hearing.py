@@ -42,6 +42,9 @@ class Deaf:
         """It is lost."""
 
 
+DEAF = Deaf()
+
+
 def wanted(level: Level, least: Level | None) -> bool:
     """Is a message of that level to be passed on?"""
     return least is not None and LEVELS.index(level) >= LEVELS.index(least)

@@ -29,8 +29,9 @@ from mcp_types import (
 from mcp_server.elicited import DONE_WITH, Asked, Replied
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.timing import Timing
-from mcp_server.protocol.upstream.attending import HOUR, MOST_A_CALL, MOST_AN_HOUR, MOST_OPEN, Attending, Underway
+from mcp_server.protocol.upstream.attending import HOUR, MOST_A_CALL, MOST_AN_HOUR, MOST_OPEN, Attending
 from mcp_server.protocol.upstream.rounds import MOST_ROUNDS
+from mcp_server.protocol.upstream.underway import Underway
 from mcp_server.records import PromptId, PromptState
 from mcp_server.sessions.answers import close_with
 from mcp_server.sessions.fitting import MOST_TYPED, kept
@@ -435,9 +436,9 @@ async def test_at_a_shared_server_a_question_of_nobody_knows_whom_is_put_before_
 
     context = cast(ClientRequestContext, None)
     assert isinstance(await attending.heard(context, NAME), ErrorData)
-    with attending.call(whose("ann"), Somebody("ann"), 60.0), attending.call(whose("ann"), Somebody("later"), 60.0):
+    with attending.calls.begun(whose("ann"), Somebody("ann"), 60.0), attending.calls.begun(whose("ann"), Somebody("later"), 60.0):
         assert await attending.heard(context, NAME) == ElicitResult(action="decline")
-        with attending.call(whose("bob"), Somebody("bob"), 60.0):
+        with attending.calls.begun(whose("bob"), Somebody("bob"), 60.0):
             assert await attending.heard(context, NAME) == ElicitResult(action="cancel")
     assert put == ["ann"]
     assert refused == ["ann", "later", "bob"]
@@ -459,7 +460,7 @@ async def test_a_server_has_eight_questions_open_at_once_and_asks_a_hundred_time
             refused.append(why)
 
     def call() -> AbstractContextManager[Underway]:
-        return attending.call(Whose(principal="ann", workspace="/w"), Somebody(), 60.0)
+        return attending.calls.begun(Whose(principal="ann", workspace="/w"), Somebody(), 60.0)
 
     with call() as one, call() as other:
         async with anyio.create_task_group() as group:
@@ -489,7 +490,7 @@ async def test_the_time_of_a_call_stands_still_while_a_person_is_asked() -> None
         def refuse(self, why: str) -> None:
             raise AssertionError(why)
 
-    with attending.call(Whose(principal="ann", workspace="/w"), Somebody(), 60.0) as call:
+    with attending.calls.begun(Whose(principal="ann", workspace="/w"), Somebody(), 60.0) as call:
         await attending.answer(call, ElicitRequest(params=NAME))
         assert deadlines == [inf]
         assert call.scope.deadline < inf

@@ -15,13 +15,15 @@ from mcp_types import (
 from mcp_types import EmptyResult as Empty
 
 from mcp_server.protocol.upstream.logs import LARGEST, MOST, SECONDS, Logs
+from mcp_server.protocol.upstream.underway import Calls
 from mcp_server.sessions.newsreel import Earshot
 from mcp_server.tools.hearing import Level
 from mcp_server.tools.whose import Whose
 from tests.behaviour.stories import bounded, until
 from tests.behaviour.world import Connected, connect, make_world
+from tests.bounds import LONG
 from tests.protocol.connect import ERAS, Cell, Era
-from tests.upstream.scripted import Context, Scripted, opener, told
+from tests.upstream.scripted import Context, Nobody, Scripted, opener, told
 
 ALLOWED: dict[str, Any] = {"mcpServers": {"play": {"command": "unused"}}, "permission": {"play__*": "allow"}}
 
@@ -94,9 +96,10 @@ def hearing(level: Level) -> Earshot:
 
 async def test_messages_are_bounded_in_rate_and_size_and_nobody_hears_another_persons() -> None:
     now = 100.0
-    logs, mine, other = Logs("play", lambda: now), hearing("debug"), hearing("debug")
+    calls, mine, other = Calls(), hearing("debug"), hearing("debug")
+    logs = Logs("play", calls, lambda: now)
     await logs.heard(said("info", "to nobody").params)
-    with logs.call(whose("me"), mine):
+    with calls.begun(whose("me"), Nobody(), LONG, mine):
         for number in range(MOST + 5):
             await logs.heard(said("info", number).params)
         assert [each.said for each in mine.take()] == list(range(MOST))
@@ -105,9 +108,11 @@ async def test_messages_are_bounded_in_rate_and_size_and_nobody_hears_another_pe
         left, large = mine.take()
         assert left.said == "5 messages of this server were left out"
         assert len(large.said) <= LARGEST
-        with logs.call(whose("somebody else"), other):
+        with calls.begun(whose("somebody else"), Nobody(), LONG, other):
             await logs.heard(said("error", "whose?").params)
-        with logs.call(whose("me"), other):
+        with calls.begun(whose("me"), Nobody(), LONG, other):
             await logs.heard(said("error", "mine").params)
-    assert [each.said for each in mine.take()] == ["mine"]
+    with calls.begun(whose("me"), Nobody(), LONG), calls.begun(whose("me"), Nobody(), LONG, mine):
+        await logs.heard(said("error", "not the reading's").params)
+    assert [each.said for each in mine.take()] == ["mine", "not the reading's"]
     assert other.take() == ()

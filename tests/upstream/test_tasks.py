@@ -12,12 +12,13 @@ from mcp.client.session import ClientRequestContext
 from mcp_types import INTERNAL_ERROR, CreateMessageRequestParams, ElicitResult, ProgressNotificationParams
 
 from mcp_server.elicited import Asked, Replied
-from mcp_server.protocol.upstream import attending
-from mcp_server.protocol.upstream.attending import MOST_A_CALL, Attending, Underway
+from mcp_server.protocol.upstream import underway as calls_module
+from mcp_server.protocol.upstream.attending import MOST_A_CALL, Attending
 from mcp_server.protocol.upstream.progress import Progress
 from mcp_server.protocol.upstream.rounds import MOST_AT_ONCE
 from mcp_server.protocol.upstream.task_wire import LEAST_SECONDS, LONGEST_ID, MOST_SECONDS, RELATED, Told, task_in
 from mcp_server.protocol.upstream.tasked import Followed, Tasked
+from mcp_server.protocol.upstream.underway import Underway
 from mcp_server.tools.base import Step
 from mcp_server.tools.whose import Whose
 from tests.behaviour.stories import NEAR, bounded
@@ -247,7 +248,7 @@ async def test_a_task_that_never_ends_is_left_and_given_up_after_the_time_of_a_c
         await job.seen(1)
         underway[-1].scope.deadline = -inf
 
-    monkeypatch.setattr(attending, "Underway", noted)
+    monkeypatch.setattr(calls_module, "Underway", noted)
     result, server = await one_call(TaskServer(era=theirs, does=works), tmp_path)
     assert text_of(result).startswith(f"{UNKNOWN} it did not answer within 300 s, after the call was sent.")
     assert server.jobs[0].status == "cancelled"
@@ -336,7 +337,7 @@ async def test_what_a_shared_server_says_of_a_task_goes_to_whose_it_is() -> None
             heard.append(f"{self.name} hears {step.done}")
 
     def underway(name: str) -> Any:
-        return asking.call(Whose(principal=name, workspace="/w", root=f"ses_{name}"), Somebody(name), 60.0)
+        return asking.calls.begun(Whose(principal=name, workspace="/w", root=f"ses_{name}"), Somebody(name), 60.0)
 
     def followed(name: str, call: Underway) -> Followed:
         return Followed(task_id=f"of {name}", call=call, progress=Progress(Somebody(name).step), token=f"token of {name}")

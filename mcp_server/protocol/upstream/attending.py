@@ -1,17 +1,13 @@
-"""Whose questions a server's are: the calls of one connection that are under way, and who is asked what it asks meanwhile.
+"""Whose questions a server's are, and who is asked what it asks while calls are under way.
 
 From 2026-07-28 on a question is the call's own result, or its task's, and there is no doubt. Up to 2025-11-25 it comes as a request of the
-connection: it is that call's whose task it names, else the only call's, or of several of one person the oldest one's; where several
-people's are under way it is put before nobody.
+connection: it is that call's whose task it names, else as `underway` has it; where it is nobody's it is put before nobody.
 """
 
 import secrets
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import partial
-from math import inf
 from typing import TypeVar
 
 import anyio
@@ -32,7 +28,7 @@ from mcp_server.elicited import Replied
 from mcp_server.errors import ToolFailure
 from mcp_server.protocol.upstream.elicitations import NotPut, asked_in
 from mcp_server.protocol.upstream.rounds import MOST_AT_ONCE, Send, completed
-from mcp_server.tools.foreign import Asking, Whose
+from mcp_server.protocol.upstream.underway import Calls, Underway
 
 T = TypeVar("T")
 
@@ -50,34 +46,6 @@ HOUR = 3600.0
 CANCEL = ElicitResult(action="cancel")
 
 
-@dataclass(slots=True, kw_only=True)
-class Underway:
-    """One call. Its time stands still while a person is asked."""
-
-    whose: Whose
-    ask: Asking
-    scope: anyio.CancelScope
-    """Ends with its time."""
-    asked: int = 0
-    """Questions so far."""
-    open: set[anyio.CancelScope] = field(default_factory=set[anyio.CancelScope])
-    """Those that wait for a person now."""
-    _still: int = 0
-    _left: float = 0.0
-
-    def hold(self) -> None:
-        """A person is asked: no time passes."""
-        self._still += 1
-        if self._still == 1:
-            self._left, self.scope.deadline = self.scope.deadline - anyio.current_time(), inf
-
-    def go_on(self) -> None:
-        """Nobody is asked any more."""
-        self._still -= 1
-        if not self._still:
-            self.scope.deadline = anyio.current_time() + self._left
-
-
 class Attending:
     """Of one connection."""
 
@@ -90,46 +58,23 @@ class Attending:
         self._steady = steady
         self._links: dict[str, str] = {}
         """What the links that it wanted opened are known by here, by its own ids; oldest first."""
-        self._calls: list[Underway] = []
-        """Oldest first."""
+        self.calls = Calls()
         self._times: deque[float] = deque(maxlen=MOST_AN_HOUR)
-
-    @contextmanager
-    def call(self, whose: Whose, ask: Asking, seconds: float) -> Generator[Underway]:
-        """A call is under way inside, for so many seconds. What it asks is taken back when it ends."""
-        call = Underway(whose=whose, ask=ask, scope=anyio.CancelScope(deadline=anyio.current_time() + seconds))
-        self._calls.append(call)
-        try:
-            with call.scope:
-                yield call
-        finally:
-            self._calls.remove(call)
-            for scope in call.open:
-                scope.cancel()
-
-    @contextmanager
-    def joined(self, call: Underway) -> Generator[None]:
-        """A call that was begun over another connection goes on over this one inside."""
-        self._calls.append(call)
-        try:
-            yield
-        finally:
-            self._calls.remove(call)
 
     async def heard(
         self, context: ClientRequestContext, params: ElicitRequestParams, named: Underway | None = None
     ) -> ElicitResult | ErrorData:
         """Up to 2025-11-25: the connection asks. `named`: the call whose task it says that it is about."""
-        calls = tuple(self._calls)
+        calls, mine = self.calls.every, self.calls.of_one
         if named is not None and named in calls:
             return await self._put(named, params, (named,))
         if not calls:
             return ErrorData(code=INVALID_REQUEST, message="a person is asked only while a call of theirs is under way")
-        if len({call.whose.principal for call in calls}) > 1:
+        if not mine:
             for call in calls:
                 call.ask.refuse("calls of several people are under way there, and nobody can tell whose question it is")
             return CANCEL
-        return await self._put(calls[0], params, calls)
+        return await self._put(mine[0], params, mine)
 
     async def through(self, call: Underway, send: Send[T]) -> T:
         """The call's result, with what it asks answered on the way. See `completed`."""
@@ -198,7 +143,7 @@ class Attending:
         call.asked += 1
         if call.asked > MOST_A_CALL:
             raise NotPut(f"it asked more than {MOST_A_CALL} times in one call")
-        if sum(len(each.open) for each in self._calls) >= MOST_OPEN:
+        if sum(len(each.open) for each in self.calls.every) >= MOST_OPEN:
             raise NotPut(f"{MOST_OPEN} questions of this server wait for an answer already")
         if len(self._times) == MOST_AN_HOUR and now - self._times[0] < HOUR:
             raise NotPut(f"it asked {MOST_AN_HOUR} times within an hour")

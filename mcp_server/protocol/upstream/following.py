@@ -25,7 +25,6 @@ from mcp_types import (
 
 from mcp_server.errors import OutcomeUnknown, ToolFailure
 from mcp_server.protocol.tasks_wire import TaskParams
-from mcp_server.protocol.upstream.attending import Underway
 from mcp_server.protocol.upstream.cleaning import in_line
 from mcp_server.protocol.upstream.failing import LONGEST, by_transport, unknown, words_of
 from mcp_server.protocol.upstream.link import Link
@@ -42,6 +41,7 @@ from mcp_server.protocol.upstream.task_wire import (
     task_in,
 )
 from mcp_server.protocol.upstream.tasked import Followed
+from mcp_server.protocol.upstream.underway import Underway
 from mcp_server.tools.foreign import Order
 
 FIRST_PAUSE, LAST_PAUSE = LEAST_SECONDS, 2.0
@@ -207,10 +207,8 @@ class Following(ABC):
         if link.era != self._lead.link.era:
             raise OutcomeUnknown("it speaks another version of the protocol now")
         self._link = link
-        order = self._lead.order
         self._held.enter_context(link.counted())
-        self._held.enter_context(link.attending.joined(self._lead.call))
-        self._held.enter_context(link.logs.call(order.whose, order.hearer))
+        self._held.enter_context(link.attending.calls.joined(self._lead.call))
         self._held.enter_context(link.tasked.follow(self._one))
         return link
 

@@ -33,7 +33,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from mcp_server.errors import ToolFailure
 from mcp_server.protocol.upstream.attending import Attending, Underway
-from mcp_server.protocol.upstream.changing import kinds_of, told_by
+from mcp_server.protocol.upstream.changing import KINDS, Kind, kinds_of, told_by
 from mcp_server.protocol.upstream.expanding import NotSet
 from mcp_server.protocol.upstream.failing import by_transport, closed, failure_of, innermost, refused, unknown, unusable, words_of
 from mcp_server.protocol.upstream.logs import Logs
@@ -41,7 +41,7 @@ from mcp_server.protocol.upstream.naming import Definition, definitions
 from mcp_server.protocol.upstream.shelf import Listed, Shelving
 from mcp_server.protocol.upstream.tasked import Tasked
 from mcp_server.settings.upstream import Upstream
-from mcp_server.tools.news import KINDS, Kind
+from mcp_server.tools.hearing import DEAF, Hearer
 from mcp_server.tools.whose import Asking, Whose
 
 log = structlog.get_logger("upstream")
@@ -137,7 +137,6 @@ class Link:
         self.tools: Mapping[str, Definition] = {}
         """By their own names, as it said last."""
         self.shelving = Shelving(server)
-        self.logs = Logs(server, anyio.current_time)
         self.ready = anyio.Event()
         """It is made, or will not be."""
         self.over = anyio.Event()
@@ -150,6 +149,7 @@ class Link:
         self._scope = anyio.CancelScope()
         self._listing = anyio.Lock(fast_acquire=True)
         self.attending = Attending(server, finish=on_finish)
+        self.logs = Logs(server, self.attending.calls, anyio.current_time)
         self.tasked = Tasked()
         self._client: Client | None = None
 
@@ -319,9 +319,9 @@ class Link:
 
     # ---- calls ----------------------------------------------------------------------------------
 
-    async def request(self, whose: Whose, ask: Asking, send: Request[T], *, reading: bool = False) -> T:
-        """Have one request answered, with whatever its server asks of the person meanwhile. `reading`: it changes nothing, so that nobody
-        need ask what became of it. Whatever goes wrong, it is not sent again.
+    async def request(self, whose: Whose, ask: Asking, send: Request[T], *, hearer: Hearer = DEAF, reading: bool = False) -> T:
+        """Have one request answered, with whatever its server asks of the person, and says to `hearer`, meanwhile. `reading`: it changes
+        nothing, so that nobody need ask what became of it. Whatever goes wrong, it is not sent again.
 
         Raises:
             ToolFailure: It was not done, or came to an error by the server's word.
@@ -335,7 +335,7 @@ class Link:
         self._ends.statuses.clear()
         seconds = self.config.call_seconds
         try:
-            with self.attending.call(whose, ask, seconds) as call:
+            with self.attending.calls.begun(whose, ask, seconds, hearer) as call:
                 return await self._answered(call, send, client, alone=alone, reading=reading)
             why = f"it did not answer within {seconds:g} s"
             raise ToolFailure(f"`{self.server}`: {why}") if reading else unknown(self.server, why)

@@ -1,12 +1,11 @@
 """Log messages of a server while a call of it is under way: passed to whoever waits for that call, and kept nowhere.
 
-They come over the connection, without a word on which call they are about: they are the only call's, or of several of one person the oldest
-one's; where several people's are under way they are nobody's.
+They come over the connection, without a word on which call they are about: whose they are, `underway` says.
 """
 
 import json
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 import anyio
@@ -24,8 +23,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from mcp_server.protocol.upstream.cleaning import cleaned, in_line, within
-from mcp_server.tools.hearing import Hearer, Level, Logged
-from mcp_server.tools.whose import Whose
+from mcp_server.protocol.upstream.underway import Calls
+from mcp_server.tools.hearing import Level, Logged
 
 MOST, SECONDS = 20, 1.0
 """Messages that are passed on in so long. The rest is counted, and told of with the next."""
@@ -42,26 +41,15 @@ LONGEST_LOGGER = 100
 class Logs:
     """Of one connection."""
 
-    def __init__(self, server: str, steady: Callable[[], float]) -> None:
+    def __init__(self, server: str, calls: Calls, steady: Callable[[], float]) -> None:
         self._server = server
+        self._calls = calls
         self._steady = steady
-        self._calls: list[tuple[Whose, Hearer]] = []
-        """Oldest first."""
         self._level: Level = "info"
         """What it was asked for last, up to 2025-11-25; at first what most servers say by themselves."""
         self._since = 0.0
         self._passed = 0
         self._left = 0
-
-    @contextmanager
-    def call(self, whose: Whose, hearer: Hearer) -> Generator[Level | None]:
-        """A call is under way inside. Gives the level that its server need not go below."""
-        one = (whose, hearer)
-        self._calls.append(one)
-        try:
-            yield hearer.level
-        finally:
-            self._calls.remove(one)
 
     async def asked(self, client: Client | None, level: Level | None) -> RequestParamsMeta | None:
         """Tell the server what is wanted, as its era has it: with the request, or up to 2025-11-25 for the connection, where it is another
@@ -80,9 +68,10 @@ class Logs:
 
     async def heard(self, params: LoggingMessageNotificationParams) -> None:
         """The server said something."""
-        if not self._calls or len({whose.principal for whose, _ in self._calls}) > 1:
+        hearer = next((call.hearer for call in self._calls.of_one if call.hearer.level is not None), None)
+        if hearer is None:
             return
-        now, (_, hearer) = self._steady(), self._calls[0]
+        now = self._steady()
         if now - self._since >= SECONDS:
             self._since, self._passed = now, 0
         self._passed += 1

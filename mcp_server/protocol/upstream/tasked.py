@@ -10,9 +10,9 @@ from typing import Any
 import anyio
 from mcp_types import ProgressNotificationParams
 
-from mcp_server.protocol.upstream.attending import Underway
 from mcp_server.protocol.upstream.progress import Progress
 from mcp_server.protocol.upstream.task_wire import RELATED, KnowsTasks, Told
+from mcp_server.protocol.upstream.underway import Underway
 
 
 @dataclass(slots=True, kw_only=True)
