@@ -162,11 +162,17 @@ async function tool(named, given) {
   return request("tools/call", { name: named, arguments: given });
 }
 
+let begun = 0; // looks
+let newest = 0; // the one begun last of those that were taken
+
 async function look(wait) {
+  const number = ++begun;
   const known = [...shown];
   const renew = known.filter((id) => !secrets.has(id) || secrets.get(id).until < Date.now());
   const answer = await tool(OPEN, { panel: name, seen: seen.slice(0, 1000), known, renew, wait_seconds: wait });
   if (answer.isError || !answer._meta?.[KEY]) throw new Error("the server does not answer this panel");
+  if (number < newest) return; // a later look has told how things are since
+  newest = number;
   take(answer._meta[KEY]);
 }
 
