@@ -14,6 +14,7 @@ import pytest
 from standardwebhooks import WebhookVerificationError
 from structlog.testing import capture_logs
 
+from mcp_server.elicited import ElicitationSubject, FormAsked
 from mcp_server.errors import ConfigError
 from mcp_server.gateway.notices.posting import Poster, Told, Unanswered
 from mcp_server.gateway.notices.signing import SecretSource
@@ -206,6 +207,22 @@ async def test_secrets_and_what_would_pretend_are_not_in_what_is_told() -> None:
     assert "abcdef123456" not in summary
     assert "hunter22" not in summary
     assert summary.isprintable()
+
+
+async def test_of_what_another_server_asks_it_is_told_who_asks_and_never_what_was_entered() -> None:
+    subject = ElicitationSubject(server="play", tool="play__ask", asked=FormAsked(message="Your name?\nIt waits\u202e"))
+    answer = Answer(choice=None, words='{"action": "accept", "content": {"name": "Ada"}}', by="local", channel="form", at=200.0)
+    async with receiving() as receiver, telling(receiver) as webhook:
+        webhook.opened(noticed(asks(subject=subject)))
+        await receiver.gets(1)
+        webhook.over(noticed(asks(subject=subject, state=PromptState.ANSWERED, answer=answer)))
+        first, second = await receiver.gets(2)
+    told, closed = first.said["data"], second.said["data"]
+    assert (told["kind"], told["tool"]) == ("elicitation", "play__ask")
+    assert told["summary"].startswith("the MCP server `play` asks: Your name?")
+    assert told["summary"].isprintable()
+    assert (closed["state"], closed["choice"], closed["answered_in"]) == ("answered", None, "form")
+    assert "Ada" not in str(second.said)
 
 
 # ---- the secret ---------------------------------------------------------------------------------
