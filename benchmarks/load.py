@@ -104,7 +104,7 @@ _HOW = {
     "pass-through proxy": "a server and a client of the `mcp` SDK, one connection to the server, nothing between",
     "FastMCP's proxy": f"`fastmcp run URL` {FASTMCP}, as it comes",
     "Remit": "`remit serve --http`: the rules of each call, its decision on the disk before it, its end written after it",
-    "Remit, policy and audit off": "no server to be had: Remit's own parts, put together here with a gate that judges and writes nothing",
+    "Remit, policy and audit off": "no server to be had: Remit's own parts, put together here with a gate that neither judges nor writes",
     "ContextForge": f"`mcpgateway` {CONTEXTFORGE} on SQLite, without sign-in, limits of rates and pages",
 }
 
