@@ -1,5 +1,6 @@
 """What another server asks of a person while a call of it is under way, through Remit, in every pairing of eras."""
 
+import json
 import time
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -26,10 +27,12 @@ from mcp_types import (
     ListRootsRequest,
 )
 
-from mcp_server.elicited import DONE_WITH, Asked, Replied
+from mcp_server.elicited import DONE_WITH, Asked, ElicitationSubject, FormAsked, LinkAsked, NumberField, Replied
 from mcp_server.principal import LOCAL
+from mcp_server.protocol.elicited_forms import schema_of
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.upstream.attending import HOUR, MOST_A_CALL, MOST_AN_HOUR, MOST_OPEN, Attending
+from mcp_server.protocol.upstream.elicitations import asked_in
 from mcp_server.protocol.upstream.rounds import MOST_ROUNDS
 from mcp_server.protocol.upstream.underway import Underway
 from mcp_server.records import PromptId, PromptState
@@ -494,3 +497,38 @@ async def test_the_time_of_a_call_stands_still_while_a_person_is_asked() -> None
         await attending.answer(call, ElicitRequest(params=NAME))
         assert deadlines == [inf]
         assert call.scope.deadline < inf
+
+
+async def test_a_link_is_known_by_another_name_each_time_it_is_asked_about_and_is_done_with_once() -> None:
+    done, refs = list[str](), list[str]()
+    attending = Attending("play", finish=done.append)
+
+    class Somebody:
+        async def __call__(self, asked: Asked) -> Replied:
+            assert isinstance(asked, LinkAsked)
+            refs.append(asked.ref)
+            return Replied(action="accept")
+
+        def refuse(self, why: str) -> None:
+            raise AssertionError(why)
+
+    with attending.calls.begun(Whose(principal="ann", workspace="/w"), Somebody(), 60.0) as call:
+        for _ in range(2):
+            await attending.answer(call, ElicitRequest(params=SIGN_IN))
+            attending.completed("another")
+            assert done == refs[:-1]
+            attending.completed("one")
+            attending.completed("one")
+            assert done == refs
+    assert len(set(refs)) == 2
+
+
+@pytest.mark.parametrize("said", ["1e400", "NaN", f"1{'0' * 400}", "0.5"])
+def test_a_default_that_is_no_number_of_its_field_is_left_out_and_the_form_can_be_shown(said: str) -> None:
+    """As a server writes it. Python reads all of them."""
+    schema = {"type": "object", "properties": {"age": {"type": "integer", "default": json.loads(said)}}}
+    asked = asked_in(ElicitRequestFormParams(message="Your age?", requested_schema=schema))
+    subject = ElicitationSubject(server="play", tool="play__ask", asked=asked)
+    assert schema_of(subject, titled=True)["properties"] == {"age": {"type": "integer"}}
+    assert isinstance(asked, FormAsked)
+    assert asked.fields == (NumberField(name="age", whole=True),)
