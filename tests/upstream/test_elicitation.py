@@ -38,6 +38,7 @@ from mcp_server.protocol.upstream.underway import Underway
 from mcp_server.records import PromptId, PromptState
 from mcp_server.sessions.answers import close_with
 from mcp_server.sessions.fitting import MOST_TYPED, kept
+from mcp_server.store.console_address import console_open
 from mcp_server.store.ids import mint
 from mcp_server.tools.whose import Whose
 from tests.behaviour.stories import (
@@ -160,7 +161,8 @@ async def test_where_no_form_can_be_shown_the_call_waits_and_goes_on_when_it_is_
 
 @each_era
 @each_upstream
-async def test_a_link_goes_as_a_link_to_a_client_that_opens_them(cell: Cell, theirs: Era, tmp_path: Path) -> None:
+@pytest.mark.parametrize("channels", [["elicitation"], ["url", "elicitation", "console"]], ids=["forms", "links to the console"])
+async def test_a_link_goes_as_a_link_to_a_client_that_opens_them(channels: list[str], cell: Cell, theirs: Era, tmp_path: Path) -> None:
     seen: list[ElicitRequestURLParams] = []
 
     async def opens(_: object, params: ElicitRequestParams) -> ElicitResult:
@@ -168,10 +170,12 @@ async def test_a_link_goes_as_a_link_to_a_client_that_opens_them(cell: Cell, the
         seen.append(params)
         return ElicitResult(action="accept")
 
-    world, play = make_world(tmp_path, settings=SETTINGS), Scripted()
+    world, play = make_world(tmp_path, settings={**SETTINGS, "channels": channels}), Scripted()
     play.does["ask"] = asks(ElicitRequestURLParams(message="Sign in", url="https://exämple.org/go", elicitation_id="one"))
-    async with connect(world, cell, person=cast(Person, opens), opener=opener({"play": play}, theirs)) as connected:
-        result = await bounded(connected.call("play__ask"))
+    served = connect(world, cell, person=cast(Person, opens), opener=opener({"play": play}, theirs))
+    async with served as connected:
+        with console_open(world.places.state, "http://127.0.0.1:40213"):
+            result = await bounded(connected.call("play__ask"))
     assert text_of(result) == "accept None"
     (link,) = seen
     assert link.url == "https://xn--exmple-cua.org/go"
