@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -67,12 +68,17 @@ def _tell(found: Sequence[Seen], server: str | None, *, as_json: bool) -> None:
 
 
 def _row(one: Seen) -> tuple[str, ...]:
-    used, how = one.used, one.config.url or one.config.command or ""
+    used, how = one.used, _without_query(one.config.url) or one.config.command or ""
     beside = (UNKNOWN, UNKNOWN)
     if one.shelf is not None:
         beside = (str(len(one.shelf.resources) + len(one.shelf.templates)), str(len(one.shelf.prompts)))
     calls = (str(used.calls), str(used.failed), average_of(used))
     return (one.name, how, one.state, one.noted.era, str(len(one.noted.tools)), *beside, *calls)
+
+
+def _without_query(url: str | None) -> str | None:
+    """An address without what it may hold of secrets."""
+    return None if url is None else urlsplit(url)._replace(query="").geturl()
 
 
 def _tell_failures(found: Sequence[Seen]) -> None:
@@ -119,7 +125,7 @@ def _as_object(one: Seen) -> dict[str, Any]:
     return {
         "server": one.name,
         "command": one.config.command,
-        "url": one.config.url,
+        "url": _without_query(one.config.url),
         "shareable": one.config.shareable,
         "state": one.state,
         "protocol": one.noted.era,

@@ -10,6 +10,11 @@ from mcp_server.sessions.refusals import shortened
 from mcp_server.sessions.wants import wanted
 from mcp_server.settings.schema import CHANNELS, ChannelName
 
+_NOWHERE = (
+    "a person answers in the client, where it can show the question; where it cannot, there is no other way until whoever runs this server "
+    "opens one in its settings: `channels`, and for a team `gateway.console`"
+)
+
 
 def _none_open() -> str | None:
     return None
@@ -50,7 +55,7 @@ class Ways:
             where = "" if page is None else f" at {page}"
             return f"somebody else, in the role {' and '.join(roles)}, answers{where}; nobody can in this client"
         ways = [way for name in self.channels if (way := self._walked(name, prompt))]
-        return f"a person answers with {_either(ways)}" if ways else "a person answers in the client, where it can show the question"
+        return f"a person answers with {_either(ways)}" if ways else _NOWHERE
 
     def _walked(self, name: ChannelName, prompt: Prompt) -> str:
         match name:

@@ -42,7 +42,9 @@ def test_without_links_the_consoles_address_is_told_and_without_the_console_none
     adas = prompt_of(ADA)
     assert ways("console").page_of(adas) is None
     assert f"the console at {TEAM}" in ways("console").to_answer(adas)
-    assert TEAM not in ways("url", "elicitation", team=None).to_answer(adas)
+    nowhere = ways("url", "elicitation", team=None).to_answer(adas)
+    assert TEAM not in nowhere
+    assert "gateway.console" in nowhere, "whoever reads it knows who can open a way, and how"
 
 
 def test_a_session_is_told_the_ways_that_lead_to_its_own_person() -> None:

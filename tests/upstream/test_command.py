@@ -24,7 +24,7 @@ from tests.upstream.scripted import Scripted, ScriptedShelf, opener
 STAND_IN = str(ROOT / "tests/connect/stand_in.py")
 
 SETTINGS: dict[str, Any] = {
-    "mcpServers": {"play": {"command": "unused"}, "rest": {"url": "https://rest.example.org/mcp"}},
+    "mcpServers": {"play": {"command": "unused"}, "rest": {"url": "https://rest.example.org/mcp?key=drawn-by-chance"}},
     "permission": {"play__*": "allow"},
 }
 
@@ -68,6 +68,7 @@ def test_servers_are_shown_with_their_tools_pins_and_use(tmp_path: Path) -> None
         ["play", "unused", "at", "rest"],
         ["rest", "https://rest.example.org/mcp", "at", "rest"],
     ]
+    assert "drawn-by-chance" not in told(world) + told(world, "--json"), "an address may hold a key"
     assert rows[1][4:10] == ["2026-07-28", "3", "2", "1", "2", "1"]
     assert rows[2][4:8] == ["2026-07-28", "3", "0", "0"]
     tools = {line.split()[0]: line for line in told(world, "play").splitlines()[1:] if line}

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from mcp_types import ListToolsResult, PaginatedRequestParams, Tool
 
 from mcp_server.errors import ToolFailure
+from mcp_server.protocol.upstream import servers
 from mcp_server.protocol.upstream.link import MOST_PAGES, MOST_TOOLS, Ends
 from mcp_server.protocol.upstream.notes import noted
 from mcp_server.protocol.upstream.servers import Servers
@@ -114,6 +115,61 @@ async def test_a_connection_that_has_lived_its_time_is_made_anew_but_never_under
             return await made.call() == "said hi" and made.play.entered == 2
 
         await until(anew)
+
+
+async def test_one_persons_connections_make_room_for_their_own_and_take_nobody_elses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers, "MOST_OF_ONE", 2)
+    alices = [replace(HERE, root=f"ses_{number}") for number in range(4)]
+    bobs = replace(HERE, principal="bob", root="ses_bobs")
+    async with at(tmp_path) as made:
+        begun, go = anyio.Semaphore(0), anyio.Event()
+
+        async def waits(*_: Any) -> Any:
+            begun.release()
+            await go.wait()
+            return told("it was let end")
+
+        made.play.does["wait"] = waits
+        for made.now, whose in enumerate((bobs, *alices[:3]), 1):
+            assert await made.call(whose=whose) == "said hi"
+        assert made.servers.roots == {bobs.root, alices[1].root, alices[2].root}, "the one that was unused for the longest made room"
+        async with anyio.create_task_group() as group:
+            for whose in alices[1:3]:
+                group.start_soon(made.call, "wait", whose)
+            for _ in range(2):
+                await bounded(begun.acquire())
+            with pytest.raises(ToolFailure, match="2 connections of yours to other servers are in use already"):
+                await made.call(whose=alices[3])
+            assert await made.call(whose=bobs) == "said hi"
+            go.set()
+        assert await made.call(whose=alices[3]) == "said hi"
+
+
+async def test_where_all_connections_are_taken_one_that_is_in_use_never_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(servers, "MOST_LINKS", 1)
+    bobs = replace(HERE, principal="bob", root="ses_bobs")
+    async with at(tmp_path) as made:
+        begun, go = anyio.Event(), anyio.Event()
+
+        async def waits(*_: Any) -> Any:
+            begun.set()
+            await go.wait()
+            return told("it was let end")
+
+        made.play.does["wait"] = waits
+        for whose in (bobs, HERE):
+            assert await made.call(whose=whose) == "said hi"
+        assert made.servers.roots == {HERE.root}
+        async with anyio.create_task_group() as group:
+            group.start_soon(made.call, "wait")
+            await bounded(begun.wait())
+            with pytest.raises(ToolFailure, match="1 connections to other servers are in use already"):
+                await made.call(whose=bobs)
+            go.set()
+        assert await made.call(whose=bobs) == "said hi"
+        assert made.servers.roots == {bobs.root}
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -34,6 +34,9 @@ LOOK_SECONDS = 5.0
 MOST_LINKS = 200
 """Connections of one process: more than a team's people keep busy, fewer than what a machine can hold as processes."""
 
+MOST_OF_ONE = 50
+"""Of these for one person: nobody takes them all."""
+
 Opener = Callable[[str, Upstream, Whose, Ends], "Transport | Server[Any]"]
 """The way to a server, not yet entered."""
 
@@ -70,7 +73,7 @@ class Servers:
         self._steady = steady
         self._links: dict[_Key, Link] = {}
         self._replaced: set[Link] = set()
-        """Of settings that are no more, and with calls under way, which go on."""
+        """Of settings that are no more, with calls under way, which go on; and what made room and is about to end."""
         self._standings: dict[tuple[str, str], Standing] = {}
         self._group: TaskGroup | None = None
         self.news = News()
@@ -271,11 +274,11 @@ class Servers:
             raise ToolFailure(f"`{name}` cannot be reached: {standing.noted.failure}; it is tried again in {pause:.0f} s")
         if self._group is None:
             raise ToolFailure(f"`{name}` cannot be reached: Remit is ending")
-        if len(self._links) + len(self._replaced) >= MOST_LINKS:
-            raise ToolFailure(f"`{name}` cannot be reached: {MOST_LINKS} connections to other servers are open already")
         begun = self._link_of(name, config, whose)
         if begun is not None and (begun.usable or not begun.ready.is_set()):
             return begun  # somebody else was faster
+        if full := self._full(whose):
+            raise ToolFailure(f"`{name}` cannot be reached: {full}; call again once one of their calls has ended")
         link = Link(
             name,
             config,
@@ -292,11 +295,31 @@ class Servers:
         self._group.start_soon(self._lived, link, standing)
         return link
 
+    def _full(self, whose: Whose) -> str:
+        """Why there is no room for one more. Empty: there is some. The connection that was unused for the longest makes it."""
+        theirs = [link for (_, owner, _), link in self._links.items() if owner == whose.principal]
+        if len(theirs) >= MOST_OF_ONE:
+            crowd, why = theirs, f"{MOST_OF_ONE} connections of yours to other servers are in use already"
+        elif len(self._links) + len(self._replaced) >= MOST_LINKS:
+            crowd, why = list(self._links.values()), f"{MOST_LINKS} connections to other servers are in use already"
+        else:
+            return ""
+        idle = [link for link in crowd if link.ready.is_set() and not link.calls and link.on_update is None]
+        if not idle:
+            return why
+        unused = min(idle, key=lambda link: link.used)
+        self._forget(unused)
+        self._replace(unused)
+        return ""
+
+    def _forget(self, link: Link) -> None:
+        for key in [key for key, one in self._links.items() if one is link]:
+            del self._links[key]
+
     async def _lived(self, link: Link, standing: Standing) -> None:
         """One connection, from its beginning to its end."""
         await link.live()
-        for key in [key for key, one in self._links.items() if one is link]:
-            del self._links[key]
+        self._forget(link)
         self._replaced.discard(link)
         standing.parted(link, self._clock(), self._steady())
         if link.failure:
