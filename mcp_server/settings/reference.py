@@ -74,7 +74,7 @@ permission:
 - `reason`: shown to people.
 - `scope`: `self`: not for children. In agent definitions only.
 - `when`: tests of an upstream tool's arguments: a value, a list of values, or `{equals, matches, minimum, maximum, one_of}`; dots
-  reach inside.
+  reach inside. Only `matches` knows wildcards; a value written alone with a `*` in it is a fault.
 - `opaque`: `allow`: this allow also stands for parts of a command that cannot be read.
 - `answer_by`, `reach`: in an ask of managed settings: the role that must answer, and the widest ruling (`once`, `session`, `tree`).
 """

@@ -3,6 +3,7 @@
 Gives `Rule` values in the order written, not yet anchored, and every fault. Which layer they join is `load`'s.
 """
 
+import json
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
@@ -231,6 +232,14 @@ class _Reader:
         if not all(path):
             self.report(place, f"`{name}` names no argument", "write its name, inner ones after a dot: owner.login")
             return None
+        if (starred := _starred(test)) is not None:
+            # A deny that is meant for many would deny none.
+            self.report(
+                place,
+                f"the test of `{name}` compares with `{starred}` itself; its * stands for nothing else",
+                f"write {{matches: {json.dumps(starred)}}}; where the star itself is meant, {{equals: …}} or {{one_of: […]}}",
+            )
+            return None
         if isinstance(test, list):
             return Condition(path=path, one_of=tuple(test))
         if test is None:
@@ -266,6 +275,12 @@ class _Reader:
             maximum=float(high) if isinstance(high, int | float) else None,
             one_of=tuple(one_of) if isinstance(one_of, list) else None,
         )
+
+
+def _starred(test: Plain) -> str | None:
+    """What stands, in the short form of a test, as if it were a pattern."""
+    values = test if isinstance(test, list) else [test]
+    return next((value for value in values if isinstance(value, str) and "*" in value), None)
 
 
 def _number(value: Plain) -> bool:

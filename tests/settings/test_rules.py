@@ -156,6 +156,16 @@ def test_managed_asks_may_name_who_answers_and_how_far():
             "f:4: `x..y` names no argument; write its name, inner ones after a dot: owner.login",
         ),
         (
+            "p:\n  - permission: a__b\n    action: deny\n    when: {x: 'docs/*'}",
+            "f:4: the test of `x` compares with `docs/*` itself; its * stands for nothing else; "
+            'write {matches: "docs/*"}; where the star itself is meant, {equals: …} or {one_of: […]}',
+        ),
+        (
+            "p:\n  - permission: a__b\n    action: deny\n    when: {x: [a, 'b*']}",
+            "f:4: the test of `x` compares with `b*` itself; its * stands for nothing else; "
+            'write {matches: "b*"}; where the star itself is meant, {equals: …} or {one_of: […]}',
+        ),
+        (
             "p:\n  - permission: a__b\n    action: deny\n    when: {x: }",
             "f:4: the test of `x` is empty; write the value that the argument must have",
         ),
