@@ -2,6 +2,7 @@
 
 from mcp_server.policy import rulings
 from mcp_server.policy.derived import MUST_BE_NAMED
+from mcp_server.policy.matching import speaks_of
 from mcp_server.policy.offers import limits
 from mcp_server.policy.values import Action, AskRef, LayerKind, Mode
 from mcp_server.policy.verdicts import Opinion, Step, ValueVerdict, Verdict
@@ -71,11 +72,18 @@ def _beside_rules(part: ValueVerdict, ask: AskRef, mode: Mode | None) -> str:
         return f"`{_asked(part)}` would widen: it may `{line}` without asking, its caller may not"
     if ask.owner == rulings.HANDING:
         return f"`{_asked(part)}` would hand down: {line}"
-    notes = tuple(
-        dict.fromkeys(f" ({opinion.rule}: {opinion.note})" for opinion in part.opinions if opinion.note and opinion.action is None)
-    )
+    unheard = [f" ({opinion.rule}: {opinion.note})" for opinion in part.opinions if opinion.note and opinion.action is None]
+    notes = tuple(dict.fromkeys((*unheard, *(f" ({missed})" for opinion in part.opinions for missed in _missed(part, opinion)))))
     asks = "" if part.step is Step.DONT_ASK else f", and {_mode(mode)} asks"
     return f"no rule speaks of `{_asked(part)}`{asks}{''.join(notes)}"
+
+
+def _missed(part: ValueVerdict, opinion: Opinion) -> tuple[str, ...]:
+    """The allows of a layer which says nothing that speak of the permission, for other arguments."""
+    if opinion.rule is not None or not opinion.layer.may_allow:
+        return ()
+    others = (rule for rule in opinion.layer.rules if rule.when and rule.action is Action.ALLOW and speaks_of(rule, part.permission))
+    return tuple(f"{rule}{f' [{rule.origin}]' if rule.origin else ''}: its `when` does not fit the arguments" for rule in others)
 
 
 def _mode(mode: Mode | None) -> str:

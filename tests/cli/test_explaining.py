@@ -69,6 +69,14 @@ def test_a_call_of_another_server_is_explained_with_what_its_rules_look_at(
     assert explained(environment, workspace, "build", tool, value)["action"] == action
 
 
+def test_of_an_allow_for_other_arguments_it_is_said_that_its_when_does_not_fit(environment: Mapping[str, str], workspace: Path) -> None:
+    settle(environment, json.dumps({"permission": WHEN}))
+    words = ("explain", "build", "github__close", '{"repo": "example/two"}', "--workspace", workspace)
+    assert "settings.yaml:1]: its `when` does not fit the arguments)" in run(environment, *words).output
+    told = run(environment, *(*words[:3], '{"repo": "example/one"}', *words[4:])).output
+    assert "does not fit" not in told
+
+
 @pytest.mark.parametrize(
     ("chain", "tool", "value", "action", "step"),
     [
