@@ -216,11 +216,13 @@ class CallBook:
         call = self._calls.get(call_id)
         if call is None:
             return
+        # Not at the end of every call: each request that waits would look again at the end of each other one.
+        orphaning = (ORPHANS,) if self.views.shows_what_waits(call) else ()
         call.attached = max(0, call.attached - 1)
         if call.attached:
             return
         call.left_at = self._deployment.clock()
-        self._supervisor.wakeups.ring(ORPHANS)
+        self._supervisor.wakeups.ring(*orphaning)
         if call.promised and call.ended is None and call.fault is None:
             return
         if call.told or call.promised:

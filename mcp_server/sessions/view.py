@@ -69,6 +69,12 @@ class Views:
         above = (self._by_child.get(session_id) for session_id in chain)
         return next((call for call in (*own, *above) if call is not None and self._shows(call)), None)
 
+    def shows_what_waits(self, call: ClientCall) -> bool:
+        """Is there a prompt, or a turn of the client's own model, that is this call's to show, and others' once it is gone?"""
+        asks = self._deployment.asks
+        prompted = any(self.holder(prompt) is call for prompt in self._supervisor.prompting.open_ones.values())
+        return prompted or any(self.holder_of(ask.chain) is call or asks.out_with(ask.id) == call.call.id for ask in asks.asks)
+
     def lasts(self, prompt: Prompt) -> bool:
         """A call that needs no request waits for it."""
         calls = (self.calls.get(call_id) for call_id in prompt.calls)

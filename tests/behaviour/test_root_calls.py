@@ -9,6 +9,8 @@ import pytest
 from mcp_server.principal import LOCAL
 from mcp_server.protocol.timing import Timing
 from mcp_server.records import Choice
+from mcp_server.sessions.view import ORPHANS
+from mcp_server.sessions.wakeups import Wakeups
 from mcp_server.settings.values import Flags
 from tests.behaviour.stories import NEAR, answer_all, bounded, calls, content_of, each_era, errand, leaving_soon, says, until_told, write
 from tests.behaviour.world import Connected, World, connect, make_world, text_of
@@ -88,6 +90,24 @@ async def test_a_question_is_answered_in_words_and_permits_nothing(cell: Cell, t
     assert text_of(own) == "The person answered:\nWhich colour? → blue"
     assert "a dark green" in text_of(child)
     assert "build › general asks you:" in person.forms[1].message
+
+
+async def test_only_a_call_that_leaves_something_to_be_answered_has_other_requests_look_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each of many that wait would look at the end of every other one."""
+    rung, ring = list[tuple[str, ...]](), Wakeups.ring
+
+    def heard(wakeups: Wakeups, *keys: str) -> None:
+        rung.append(keys)
+        ring(wakeups, *keys)
+
+    monkeypatch.setattr(Wakeups, "ring", heard)
+    async with connect(make_world(tmp_path, settings=SOON), NEAR) as connected:
+        await bounded(connected.call("todoread"))
+        assert (ORPHANS,) not in rung
+        assert "waits for a person" in await wrote(connected)
+        assert (ORPHANS,) in rung
 
 
 async def test_dont_ask_denies_what_would_ask(tmp_path: Path) -> None:
