@@ -53,6 +53,18 @@ class At:
         received = await bounded(self.servers.call(order))
         return "".join(getattr(part, "text", "") for part in received.parts)
 
+    def holding(self) -> tuple[anyio.Semaphore, anyio.Event]:
+        """Have each call of `wait` say that it has begun, and end when it is let."""
+        begun, go = anyio.Semaphore(0), anyio.Event()
+
+        async def waits(*_: Any) -> Any:
+            begun.release()
+            await go.wait()
+            return told("it was let end")
+
+        self.play.does["wait"] = waits
+        return begun, go
+
     async def refused(self) -> str:
         with pytest.raises(ToolFailure) as failure:
             await self.call()
@@ -88,14 +100,7 @@ async def at(folder: Path, **said: Any) -> AsyncGenerator[At]:
 
 async def test_a_connection_that_has_lived_its_time_is_made_anew_but_never_under_a_call(tmp_path: Path) -> None:
     async with at(tmp_path, lifetime_seconds=100, idle_seconds=1000) as made:
-        begun, go = anyio.Event(), anyio.Event()
-
-        async def waits(*_: Any) -> Any:
-            begun.set()
-            await go.wait()
-            return told("it was let end")
-
-        made.play.does["wait"] = waits
+        begun, go = made.holding()
         answers: list[str] = []
 
         async def call() -> None:
@@ -103,7 +108,7 @@ async def test_a_connection_that_has_lived_its_time_is_made_anew_but_never_under
 
         async with anyio.create_task_group() as group:
             group.start_soon(call)
-            await bounded(begun.wait())
+            await bounded(begun.acquire())
             made.now = 150.0
             made.servers.look()
             assert await made.call() == "said hi"
@@ -124,14 +129,7 @@ async def test_one_persons_connections_make_room_for_their_own_and_take_nobody_e
     alices = [replace(HERE, root=f"ses_{number}") for number in range(4)]
     bobs = replace(HERE, principal="bob", root="ses_bobs")
     async with at(tmp_path) as made:
-        begun, go = anyio.Semaphore(0), anyio.Event()
-
-        async def waits(*_: Any) -> Any:
-            begun.release()
-            await go.wait()
-            return told("it was let end")
-
-        made.play.does["wait"] = waits
+        begun, go = made.holding()
         for made.now, whose in enumerate((bobs, *alices[:3]), 1):
             assert await made.call(whose=whose) == "said hi"
         assert made.servers.roots == {bobs.root, alices[1].root, alices[2].root}, "the one that was unused for the longest made room"
@@ -151,20 +149,13 @@ async def test_where_all_connections_are_taken_one_that_is_in_use_never_makes_ro
     monkeypatch.setattr(servers, "MOST_LINKS", 1)
     bobs = replace(HERE, principal="bob", root="ses_bobs")
     async with at(tmp_path) as made:
-        begun, go = anyio.Event(), anyio.Event()
-
-        async def waits(*_: Any) -> Any:
-            begun.set()
-            await go.wait()
-            return told("it was let end")
-
-        made.play.does["wait"] = waits
+        begun, go = made.holding()
         for whose in (bobs, HERE):
             assert await made.call(whose=whose) == "said hi"
         assert made.servers.roots == {HERE.root}
         async with anyio.create_task_group() as group:
             group.start_soon(made.call, "wait")
-            await bounded(begun.wait())
+            await bounded(begun.acquire())
             with pytest.raises(ToolFailure, match="1 connections to other servers are in use already"):
                 await made.call(whose=bobs)
             go.set()
@@ -175,14 +166,7 @@ async def test_where_all_connections_are_taken_one_that_is_in_use_never_makes_ro
 @pytest.mark.parametrize("shared", [False, True])
 async def test_settings_that_change_under_a_call_take_nothing_from_it_and_hold_for_the_next(shared: bool, tmp_path: Path) -> None:
     async with at(tmp_path, shareable=shared) as made:
-        begun, go = anyio.Event(), anyio.Event()
-
-        async def waits(*_: Any) -> Any:
-            begun.set()
-            await go.wait()
-            return told("it was let end")
-
-        made.play.does["wait"] = waits
+        begun, go = made.holding()
         answers: list[str] = []
 
         async def call() -> None:
@@ -190,7 +174,7 @@ async def test_settings_that_change_under_a_call_take_nothing_from_it_and_hold_f
 
         async with anyio.create_task_group() as group:
             group.start_soon(call)
-            await bounded(begun.wait())
+            await bounded(begun.acquire())
             made.said["call_seconds"] = 10
             assert await made.call() == "said hi"
             made.servers.look()
