@@ -9,8 +9,6 @@ from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_REQUEST,
-    ResourceUpdatedNotification,
-    ResourceUpdatedNotificationParams,
     ServerNotification,
     SubscriptionFilter,
     Tool,
@@ -21,6 +19,7 @@ from mcp_server.protocol.calls import CallerOf, Request
 from mcp_server.protocol.lines import Line, line_of
 from mcp_server.protocol.list_changes import FIELDS, PACE, SENDING, Lists, changed, shelves_mark, tools_mark
 from mcp_server.protocol.listening import Meta, Send
+from mcp_server.protocol.resource_changes import updated
 from mcp_server.protocol.resources import not_yours
 from mcp_server.protocol.timing import Timing
 from mcp_server.protocol.upstream.addresses import read_uri
@@ -85,12 +84,7 @@ class Followed:
     async def look(self, meta: Meta | None = None) -> Sequence[ServerNotification]:
         """What there is to tell since the last look."""
         lists = [changed(kind, meta) for kind in await self.lists.look()]
-        return [*lists, *[_updated(uri, meta) for uri, watch in tuple(self._watches.items()) if await watch.changed()]]
-
-
-def _updated(uri: str, meta: Meta | None) -> ServerNotification:
-    """Read it again."""
-    return ResourceUpdatedNotification(params=ResourceUpdatedNotificationParams(uri=uri, _meta=meta))
+        return [*lists, *[updated(uri, meta) for uri, watch in tuple(self._watches.items()) if await watch.changed()]]
 
 
 # ---- from 2026-07-28 on -----------------------------------------------------------------------------

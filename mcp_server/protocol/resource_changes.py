@@ -97,9 +97,9 @@ class Marks:
         return hashlib.sha256((await document(self._sight, self._caller, address)).encode()).hexdigest()
 
 
-def updated(address: Address, meta: Meta | None = None) -> ResourceUpdatedNotification:
+def updated(uri: str, meta: Meta | None = None) -> ResourceUpdatedNotification:
     """Read it again."""
-    return ResourceUpdatedNotification(params=ResourceUpdatedNotificationParams(uri=str(address), _meta=meta))
+    return ResourceUpdatedNotification(params=ResourceUpdatedNotificationParams(uri=uri, _meta=meta))
 
 
 def list_changed(meta: Meta | None = None) -> ResourceListChangedNotification:
@@ -148,7 +148,7 @@ class ResourceWatching:
             seen = await self._sight.change(seen)
             changed, lists = await self._marks.look()
             for address in changed:
-                await send(updated(address, meta))
+                await send(updated(str(address), meta))
             if lists:
                 await send(list_changed(meta))
             await anyio.sleep(PACE)

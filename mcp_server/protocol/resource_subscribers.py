@@ -99,7 +99,7 @@ class Subscribers:
                 del self._by_line[line]
                 continue
             changed, lists = await subscriber.marks.look()
-            notices = [*(updated(address) for address in changed), *([list_changed()] if lists else [])]
+            notices = [*(updated(str(address)) for address in changed), *([list_changed()] if lists else [])]
             with anyio.move_on_after(SENDING):
                 try:
                     for notice in notices:

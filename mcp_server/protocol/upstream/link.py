@@ -331,19 +331,16 @@ class Link:
         if client is None or not self.usable:
             raise ToolFailure(f"`{self.server}` cannot be reached: {self.failure or 'the connection has just ended'}; call again")
         alone = self.calls == 0
-        self.calls += 1
         self._ends.statuses.clear()
         seconds = self.config.call_seconds
         try:
-            with self.attending.calls.begun(whose, ask, seconds, hearer) as call:
+            with self.counted(), self.attending.calls.begun(whose, ask, seconds, hearer) as call:
                 return await self._answered(call, send, client, alone=alone, reading=reading)
             why = f"it did not answer within {seconds:g} s"
             raise ToolFailure(f"`{self.server}`: {why}") if reading else unknown(self.server, why)
         except (RuntimeError, ValueError) as error:
             why = unusable(error)
             raise (ToolFailure(f"`{self.server}`: {why}") if reading else unknown(self.server, why)) from error
-        finally:
-            self.calls -= 1
 
     @contextmanager
     def counted(self) -> Generator[None]:
